@@ -1,0 +1,31 @@
+"""What is installed here, beside what was tested."""
+
+import sys
+from importlib import metadata
+
+from avow.engine.doctor import Installation
+
+# The versions of requirements.in; a tidy test keeps the two alike.
+TESTED = {
+    "jiter": "0.19.0",
+    "pydantic": "2.14.3",
+    "pyyaml": "6.0.3",
+    "rich": "15.0.0",
+    "typer": "0.29.0",
+}
+
+
+def look() -> Installation:
+    """Return the versions found."""
+    return Installation(
+        python=sys.version_info[:3],
+        found={name: _version(name) for name in TESTED},
+        tested=TESTED,
+    )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None

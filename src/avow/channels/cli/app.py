@@ -1,0 +1,82 @@
+"""The command `avow`: words on a command line in, tables or JSON out, an exit code as promised.
+
+This is the outermost frame: whatever was not foreseen ends here, as a fault with an incident id,
+and allows nothing.
+"""
+
+import logging
+import secrets
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+
+import typer
+
+from avow.channels.cli import console, policy
+from avow.channels.cli.drill import drill
+from avow.channels.cli.evaluate import evaluate
+from avow.channels.cli.examine import conformance, doctor, settings
+from avow.core.errors import AvowError, FaultError
+from avow.engine.desk import Desk
+
+HELP = """Agents declare before they act; Avow judges what they declare.
+
+Start with `avow drill`, then `avow evaluate examples/incident.jsonc`."""
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+app = typer.Typer(
+    name="avow",
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+for command in (evaluate, drill, conformance, settings, doctor):
+    app.command()(command)
+app.add_typer(policy.app, name="policy")
+
+
+def run(arguments: Sequence[str], desk: Callable[[], Desk]) -> int:
+    """Run one command and return its exit code."""
+    logging.basicConfig(format="%(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    wants_json = "--json" in arguments
+    try:
+        code = app(args=list(arguments), prog_name="avow", obj=desk, standalone_mode=False)
+    except typer.TyperException as mistake:
+        return _corrected(mistake.format_message())
+    except (typer.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except AvowError as error:
+        return _told(error, wants_json=wants_json)
+    except Exception as error:  # noqa: BLE001 - the outermost frame
+        return _told(_fault(error), wants_json=wants_json)
+    return code if isinstance(code, int) else 0
+
+
+def _corrected(message: str) -> int:
+    """Tell a person what was wrong with the call; no message means that help was printed."""
+    if not message:
+        return 0
+    line = message[:1].lower() + message[1:].rstrip(".")
+    console.stderr().print(f"error usage: {line}\n  hint `avow COMMAND --help` has an example")
+    return EXIT_USAGE
+
+
+def _told(error: AvowError, *, wants_json: bool) -> int:
+    if wants_json:
+        console.print_json(console.error_value(error))
+    else:
+        console.print_error(error)
+    return error.family.value
+
+
+def _fault(error: Exception) -> FaultError:
+    incident = f"inc_{secrets.token_hex(6)}"
+    # Where it happened, but not the message: it may quote what an agent sent.
+    frames = traceback.extract_tb(error.__traceback__)
+    where = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-6:]))
+    logging.getLogger("avow").error("%s %s at %s", incident, type(error).__name__, where)
+    return FaultError(incident)

@@ -1,0 +1,119 @@
+"""What a person is shown of a verdict, in the order it is read; every channel draws the same card.
+
+Owns the content and the words, not the drawing. Text by an agent is boxed as untrusted and comes
+with everything invisible written out.
+"""
+
+from dataclasses import dataclass
+
+from avow.core.finding import Finding, Source
+from avow.core.intent import Intent
+from avow.core.untrusted import show
+from avow.core.verdict import Verdict
+from avow.core.words import DataLoss, Outcome, Truth
+
+ICONS = {Outcome.ALLOW: "✓", Outcome.LOG_ALLOW: "✎", Outcome.GATE: "?", Outcome.DENY: "✗"}
+MEANINGS = {
+    Outcome.ALLOW: "may go ahead",
+    Outcome.LOG_ALLOW: "may go ahead, kept under watch",
+    Outcome.GATE: "waits for a human",
+    Outcome.DENY: "must not run",
+}
+_WAY_BACK = {
+    Truth.YES: "reversible",
+    Truth.NO: "irreversible",
+    Truth.UNKNOWN: "reversibility unknown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One finding as it is shown."""
+
+    outcome: str
+    name: str
+    says: str
+    decided: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """Everything a person needs to understand one verdict."""
+
+    outcome: Outcome
+    meaning: str
+    level: str
+    score: int
+    verb: str
+    target: str
+    circumstances: str
+    agent: str
+    goal: str
+    points: tuple[tuple[str, int], ...]
+    clamped: bool
+    lines: tuple[Line, ...]
+    hint: str
+    assumptions: tuple[tuple[str, str], ...]
+    policy: str
+    relaxes: tuple[str, ...]
+    digest: str
+
+
+def card(intent: Intent, verdict: Verdict) -> Card:
+    """Return the card of a verdict."""
+    effect, declaration = intent.declaration.effects[0], intent.declaration
+    policy = verdict.policy
+    points = sorted(verdict.risk.points, key=lambda point: -point.points)
+    return Card(
+        outcome=verdict.outcome,
+        meaning=MEANINGS[verdict.outcome],
+        level=verdict.level.word,
+        score=verdict.score,
+        verb=effect.means.upper(),
+        target=show(str(effect.resource)),
+        circumstances=_circumstances(verdict),
+        agent=f"{show(declaration.agent)} ({_trust(intent, verdict)})",
+        goal=str(declaration.goal),
+        points=tuple((point.name, point.points) for point in points if point.points),
+        clamped=sum(point.points for point in points) > verdict.score,
+        lines=tuple(
+            _line(finding, verdict)
+            for finding in verdict.findings
+            if finding.floor > Outcome.ALLOW or finding.step or finding == verdict.decided_by
+        ),
+        hint=verdict.decided_by.hint,
+        assumptions=tuple((entry.path, entry.text) for entry in verdict.assumptions),
+        policy=f"{policy.name} {policy.version}, {policy.digest[:12]}",
+        relaxes=policy.relaxes,
+        digest=verdict.digest,
+    )
+
+
+def _line(finding: Finding, verdict: Verdict) -> Line:
+    # The card lists the points already, so the score need not repeat its reasons.
+    says = finding.says
+    if finding.source is Source.SCORE:
+        says = f"{verdict.level.word} risk {verdict.score}"
+    outcome = "one step stricter" if finding.step else finding.floor.name
+    return Line(outcome, finding.name, says, decided=finding == verdict.decided_by)
+
+
+def _trust(intent: Intent, verdict: Verdict) -> str:
+    declared = intent.declaration.claims.trust
+    if not verdict.cases:
+        return f"declares trust {declared.word}"
+    counted = verdict.cases[0].trust
+    told = f"trust {counted.word}"
+    return told if counted is declared else f"{told}, declared {declared.word}"
+
+
+def _circumstances(verdict: Verdict) -> str:
+    if not verdict.cases:
+        return "could not be settled"
+    case = verdict.cases[0]
+    parts = [case.environment.value, _WAY_BACK[case.reversible], f"hazard {verdict.hazard}"]
+    if case.data_loss in (DataLoss.PARTIAL, DataLoss.TOTAL):
+        parts.append(f"{case.data_loss} data loss")
+    if case.affects_backups:
+        parts.append("backups hit")
+    return " · ".join(parts)

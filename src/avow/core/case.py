@@ -1,0 +1,230 @@
+"""A case: one effect as the judge sees it, every open question settled to the worse side.
+
+Owns how claims and observations are brought together: claims only harden, observations decide,
+missing is the worse case, and what is not believed is recorded as an assumption. The fields of a
+case are the fields a policy rule may name. It gives no outcome.
+
+Clauses: IRL-2.04, IRL-2.09, IRL-2.12, IRL-2.13, IRL-2.15.
+"""
+
+import re
+from typing import NamedTuple
+
+from avow.core import hazard
+from avow.core.canonical import INTEGER_MAX
+from avow.core.declaration import Assumption, Claims
+from avow.core.effect import Effect
+from avow.core.intent import Intent
+from avow.core.inventory import Known
+from avow.core.policy import OPEN_FIELDS, Policy, TrustSource
+from avow.core.resource import Resource
+from avow.core.situation import Situation
+from avow.core.words import (
+    DataLoss,
+    Environment,
+    Inspection,
+    Means,
+    Predicate,
+    Scope,
+    Signature,
+    Trust,
+    Truth,
+)
+
+_SEVERITY = {Environment.LOCAL: 0, Environment.STAGING: 1, Environment.PRODUCTION: 2}
+# Whole words, where `_` and `-` end a word: `prod_db` names production. ASCII letters only, so that
+# whatever matches is a key of the table below.
+_NAMED = re.compile(
+    r"(?<![a-z0-9])(local|staging|production|prod)(?![a-z0-9])", re.IGNORECASE | re.ASCII
+)
+_MEANT = {
+    "local": Environment.LOCAL,
+    "staging": Environment.STAGING,
+    "production": Environment.PRODUCTION,
+    "prod": Environment.PRODUCTION,
+}
+
+_NOT_REGISTERED = Assumption("agent.trust_level", "the agent is not registered: trust low")
+_NOT_AS_TRUSTED = Assumption("agent.trust_level", "the registered trust is lower and counts")
+_NOT_SIGNED = Assumption("agent.trust_level", "verified needs a valid signature: trust high")
+_NO_EVIDENCE = Assumption(
+    "rationale.verified", "no evidence that resolves: counts as false at this hazard"
+)
+_NO_SNAPSHOT = Assumption(
+    "consequences.rollback_plan", "no known snapshot holds the target: counts as false"
+)
+_BACKUPS_ABSENT = Assumption("consequences.affects_backups", "absent: counts as true here")
+_NO_ENVIRONMENT = Assumption("operation.target_environment", "unknown: counts as production")
+
+
+# A named tuple and not a dataclass: twenty fields are set on every judgement, and a frozen
+# dataclass pays for each of them with a call (measured: 0.6 us against 3.1 us).
+class Case(NamedTuple):
+    """One effect with everything that bears on it; `docs/reference/policy.md` explains fields."""
+
+    means: Means
+    predicate: Predicate
+    broad: bool
+    environment: Environment
+    reversible: Truth
+    hazard: int
+    trust: Trust
+    signature: Signature
+    diligence: bool
+    verified: bool
+    alternatives: bool
+    rollback_plan: bool
+    affects_backups: bool
+    data_loss: DataLoss
+    crosses_environment: bool
+    goal_names_other_environment: bool
+    inspection: Inspection
+    protected: bool
+    scope: Scope
+    # Open fields, whose values are endless, stand last; see `CLOSED_FIELDS`.
+    resource: Resource
+    rows: int
+    agent: str
+    dialect: str
+
+
+CLOSED_FIELDS = len(Case._fields) - len(OPEN_FIELDS)
+
+
+def cases(intent: Intent, situation: Situation) -> tuple[tuple[Case, ...], tuple[Assumption, ...]]:
+    """Return one case for each effect, and what was assumed on the way."""
+    assumed: list[Assumption] = []
+    trust = _trust(intent.declaration.claims, situation, assumed)
+    effects = intent.declaration.effects
+    built = tuple([_case(effect, intent, situation, trust, assumed) for effect in effects])
+    return built, tuple(assumed if len(effects) == 1 else dict.fromkeys(assumed))
+
+
+def _case(
+    effect: Effect,
+    intent: Intent,
+    situation: Situation,
+    trust: Trust,
+    assumed: list[Assumption],
+) -> Case:
+    """Settle one effect.
+
+    1. Environment, reversibility and backups are the worse of claim and inventory.
+    2. Hazard is computed from these, with absent backups unaffected, and then stands.
+    3. From the policy's hazard upwards, absent backups count as affected.
+    4. Verification and rollback count only with evidence, where the policy asks for it.
+    """
+    declaration = intent.declaration
+    claims, policy = declaration.claims, situation.policy
+    known = situation.inventory.known(effect.resource)
+    means = effect.means
+    # 1
+    environment = _environment(effect, known, assumed)
+    reversible = _reversible(effect, known)
+    backups = _worse(claims.affects_backups, known.affects_backups)
+    # 2
+    danger = hazard.of(
+        means, environment=environment, reversible=reversible, affects_backups=backups
+    )
+    # 3
+    affects_backups = backups is Truth.YES
+    if backups is Truth.UNKNOWN and danger >= policy.backups_assumed_from_hazard:
+        affects_backups = True
+        assumed.append(_BACKUPS_ABSENT)
+    # 4
+    source = claims.source_environment
+    return Case(
+        means,
+        effect.predicate,
+        effect.resource.is_broad,
+        environment,
+        reversible,
+        danger,
+        trust,
+        situation.signature,
+        declaration.keeps_diligence and intent.inspection is not Inspection.OBSERVED,
+        _verified(claims, situation, danger, assumed),
+        any(map(str.strip, claims.alternatives)),
+        _rollback(effect, claims, situation, assumed),
+        affects_backups,
+        claims.data_loss,
+        source is not None and source is not environment,
+        _names_other(declaration.goal.raw, environment),
+        intent.inspection,
+        known.protected,
+        claims.scope,
+        effect.resource,
+        claims.rows if claims.rows >= 0 else INTEGER_MAX,
+        declaration.agent,
+        declaration.dialect,
+    )
+
+
+def _trust(claims: Claims, situation: Situation, assumed: list[Assumption]) -> Trust:
+    """Return the lower of declared and registered trust; `VERIFIED` only when signed."""
+    declared = claims.trust
+    if situation.policy.trust_source is TrustSource.DECLARED:
+        return declared
+    registered = situation.registered_trust
+    if registered is None:
+        if declared > Trust.LOW:
+            assumed.append(_NOT_REGISTERED)
+        return Trust.LOW
+    if registered < declared:
+        assumed.append(_NOT_AS_TRUSTED)
+    trust = min(declared, registered)
+    if trust is Trust.VERIFIED and situation.signature is not Signature.VALID:
+        assumed.append(_NOT_SIGNED)
+        return Trust.HIGH
+    return trust
+
+
+def _environment(effect: Effect, known: Known, assumed: list[Assumption]) -> Environment:
+    claimed = effect.environment
+    if claimed is None and known.environment is None:
+        assumed.append(_NO_ENVIRONMENT)
+        return Environment.PRODUCTION
+    if claimed is None or known.environment is None:
+        return claimed or known.environment or Environment.PRODUCTION
+    return max(claimed, known.environment, key=_SEVERITY.__getitem__)
+
+
+def _reversible(effect: Effect, known: Known) -> Truth:
+    """Return the claim, unless the inventory knows that a delete has no way back."""
+    if effect.means is Means.DELETE and known.reversible_delete is Truth.NO:
+        return Truth.NO
+    return effect.reversible
+
+
+def _worse(claim: Truth, observed: Truth) -> Truth:
+    """Return whether backups are hit: either voice saying yes is enough, no needs one voice."""
+    if Truth.YES in (claim, observed):
+        return Truth.YES
+    return Truth.NO if Truth.NO in (claim, observed) else Truth.UNKNOWN
+
+
+def _verified(claims: Claims, situation: Situation, danger: int, assumed: list[Assumption]) -> bool:
+    if claims.verified is not Truth.YES:
+        return False
+    needs_evidence = danger >= situation.policy.evidence_from_hazard
+    if needs_evidence and not situation.inventory.resolves(claims.evidence):
+        assumed.append(_NO_EVIDENCE)
+        return False
+    return True
+
+
+def _rollback(
+    effect: Effect, claims: Claims, situation: Situation, assumed: list[Assumption]
+) -> bool:
+    if claims.rollback_plan is not Truth.YES:
+        return False
+    policy: Policy = situation.policy
+    needs_snapshot = policy.rollback_needs_snapshot and effect.means is Means.DELETE
+    if needs_snapshot and not situation.inventory.restores(claims.snapshot_id, effect.resource):
+        assumed.append(_NO_SNAPSHOT)
+        return False
+    return True
+
+
+def _names_other(goal: str, environment: Environment) -> bool:
+    return any(_MEANT[word.lower()] is not environment for word in _NAMED.findall(goal))

@@ -1,0 +1,83 @@
+"""Admission: raw bytes to one JSON value, strictly, for every door and every dialect.
+
+Refuses what two readers could read as two meanings: duplicate keys, NaN and infinities, numbers
+beyond 2^53, lone surrogates, invalid UTF-8, a byte-order mark, deep nesting, large bodies. The
+fast path accepts or rejects; only a rejected body pays for the slow path, which lists every
+problem with its path. It knows no dialect.
+
+Clauses: IRL-2.21, IRL-2.22.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import jiter
+
+from avow.core.canonical import INTEGER_MAX
+from avow.core.errors import MalformedError, Problem
+from avow.dialects import diagnosis
+
+# A string or a comment: whichever starts first is taken whole, so `//` inside a string stays.
+_STRING_OR_COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one declaration may hold."""
+
+    size_bytes_max: int = 256 * 1024
+    depth_max: int = 32
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def admit(body: bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
+    """Return the JSON value that `body` holds, or raise with every problem."""
+    if len(body) > limits.size_bytes_max:
+        message = f"{len(body)} bytes are more than {limits.size_bytes_max}"
+        raise MalformedError(
+            "declaration.too_large", [Problem("", "declaration.too_large", message)]
+        )
+    try:
+        value = jiter.from_json(
+            body, allow_inf_nan=False, cache_mode="keys", catch_duplicate_keys=True
+        )
+    except ValueError as error:
+        problems = diagnosis.problems(body, limits.depth_max, first=str(error))
+        raise MalformedError("declaration.unreadable", problems) from None
+    if not _unambiguous(value, limits.depth_max):
+        problems = diagnosis.problems(body, limits.depth_max, first="ambiguous value")
+        raise MalformedError("declaration.unreadable", problems)
+    return value
+
+
+def strip_comments(body: bytes) -> bytes:
+    """Blank out `//` comments, leaving every other byte at its place.
+
+    Only for doors where a person pastes a record: the command line and the simulator.
+    """
+
+    def blanked(match: re.Match[bytes]) -> bytes:
+        found = match.group()
+        return found if found.startswith(b'"') else b" " * len(found)
+
+    return _STRING_OR_COMMENT.sub(blanked, body) if b"//" in body else body
+
+
+def _unambiguous(value: Any, depth_left: int) -> bool:
+    """Return whether all numbers are exact and nothing nests too deep; stops at the first fault."""
+    kind = type(value)
+    if kind is dict or kind is list:
+        if depth_left == 0:
+            return False
+        for item in value.values() if kind is dict else value:
+            # Most values are texts, and a call for each of them would double the cost.
+            if type(item) is not str and not _unambiguous(item, depth_left - 1):
+                return False
+        return True
+    # A large fraction is written back as a large integer, so one bound serves for both.
+    if kind is int or kind is float:
+        return bool(-INTEGER_MAX <= value <= INTEGER_MAX)
+    return True

@@ -1,0 +1,1 @@
+"""Commands in three beats: gather, judge, record. Knows ports, never a vendor."""

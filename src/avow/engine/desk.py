@@ -1,0 +1,80 @@
+"""The desk: what every door works with. One place to judge at, without recording.
+
+A door translates its own words into these calls and the results back; it builds none of the parts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from avow.core import ids
+from avow.core.assess import assess
+from avow.core.intent import Intent
+from avow.core.policy import Policy
+from avow.core.situation import Situation
+from avow.core.verdict import Verdict
+from avow.core.words import Trust
+from avow.engine.conformance import Register
+from avow.engine.doctor import Check
+from avow.engine.drill import Incident
+from avow.engine.judgement import AUTO, Judge
+from avow.engine.ports import Clock, Entropy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """One declaration judged at the desk: what was meant, what came of it, when."""
+
+    intent: Intent
+    verdict: Verdict
+    verdict_id: str
+    timestamp: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting in force, as a door shows it."""
+
+    key: str
+    value: str
+    origin: str
+    variable: str
+    bounds: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """The parts a door may use; those that read files are called only when asked for."""
+
+    judge: Judge
+    size_bytes_max: int
+    policies: Callable[[str], Policy]
+    presets: Callable[[], tuple[str, ...]]
+    default_policy: str
+    clock: Clock
+    entropy: Entropy
+    settings: Callable[[], tuple[Setting, ...]]
+    incidents: Callable[[], tuple[Incident, ...]]
+    register: Callable[[], Register]
+    doctor: Callable[[], tuple[Check, ...]]
+
+    def evaluate(
+        self, body: bytes, *, policy: Policy, trust: Trust | None = None, dialect: str = AUTO
+    ) -> Evaluation:
+        """Judge a body and give the verdict an id and a time; nothing is recorded."""
+        intent = self.judge.read(body, dialect)
+        verdict = assess(intent, Situation(policy=policy, registered_trust=trust))
+        now_ms = self.clock.now_ms()
+        return Evaluation(
+            intent=intent,
+            verdict=verdict,
+            verdict_id=ids.verdict_id(now_ms, self.entropy.draw(ids.ENTROPY_BYTES)),
+            timestamp=utc(now_ms),
+        )
+
+
+def utc(now_ms: int) -> str:
+    """Return a time as the wire writes it: UTC, whole milliseconds, ending in Z."""
+    moment = datetime.fromtimestamp(now_ms / 1000, tz=UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

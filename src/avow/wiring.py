@@ -1,0 +1,156 @@
+"""Everything put together, once. Builds; decides nothing.
+
+`evaluate` is the library's door; `desk` is what the command line works with.
+"""
+
+import json
+import logging
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from avow import settings as settings_module
+from avow.adapters import installation, package_data, policy_files, register_files
+from avow.adapters.clock import SystemClock, SystemEntropy
+from avow.core.errors import MalformedError, Problem
+from avow.core.inventory import EMPTY, Inventory
+from avow.core.policy import Policy
+from avow.core.verdict import Verdict
+from avow.core.words import Trust
+from avow.dialects.reading import Limits, strip_comments
+from avow.engine import doctor, drill
+from avow.engine.desk import Desk, Setting
+from avow.engine.judgement import Judge, Known
+from avow.settings import Settings
+
+_log = logging.getLogger("avow.policy")
+_TRUST = {trust.word: trust for trust in Trust}
+
+
+def evaluate(
+    record: bytes | str | dict[str, Any],
+    *,
+    policy: str | Path | Policy = "default",
+    inventory: Inventory | None = None,
+    trust: str | None = None,
+) -> Verdict:
+    """Judge one declaration in this process, without a server and without a journal.
+
+    `record` is the declaration as bytes, text or a dictionary; `policy` a preset's name, the path
+    of a policy file (read again when it changes) or a `Policy`; `trust` the level under which the
+    agent is registered with you, low if you do not say; `inventory` what you know of resources,
+    snapshots and facts. Raises `MalformedError` with every problem if there is nothing to judge.
+    The verdict is not recorded anywhere: use a server where effects must be accounted for.
+    """
+    in_force = policy if isinstance(policy, Policy) else _source(str(policy)).current()
+    known = Known(trust=_trust(trust), inventory=EMPTY if inventory is None else inventory)
+    return _judge().judge(_body(record), policy=in_force, known=known)
+
+
+def desk(settings: Settings | None = None) -> Desk:
+    """Return what a door needs, built from the settings in force."""
+    in_force = settings_module.load() if settings is None else settings
+    judge = _judge_within(in_force)
+    policy = in_force.text("policy.source")
+    return Desk(
+        judge=judge,
+        size_bytes_max=in_force.whole("limits.declaration_bytes_max"),
+        policies=policy_files.named,
+        presets=policy_files.presets,
+        default_policy=policy,
+        clock=SystemClock(),
+        entropy=SystemEntropy(),
+        settings=lambda: _shown(in_force),
+        incidents=_incidents,
+        register=register_files.load,
+        doctor=lambda: _examined(judge, policy),
+    )
+
+
+def _shown(settings: Settings) -> tuple[Setting, ...]:
+    return tuple(
+        Setting(
+            key,
+            str(settings.values[key].value),
+            settings.values[key].origin,
+            settings_module.variable(key),
+            field.bounds,
+            field.meaning,
+        )
+        for key, field in settings_module.FIELDS.items()
+    )
+
+
+def _incidents() -> tuple[drill.Incident, ...]:
+    return drill.read(tomllib.loads(package_data.read("drill", "incidents.toml").decode("utf-8")))
+
+
+def _examined(judge: Judge, policy: str) -> tuple[doctor.Check, ...]:
+    installed = installation.look()
+    example = strip_comments(package_data.read("examples", "incident.jsonc"))
+    loads = doctor.check_policy(policy, policy_files.named)
+    checks = [doctor.check_python(installed), *doctor.check_packages(installed), loads]
+    if loads.state is not doctor.State.BAD:
+        in_force = policy_files.named(policy)
+        checks.append(doctor.check_judgement(lambda: judge.judge(example, policy=in_force)))
+    return tuple(checks)
+
+
+def _judge_within(settings: Settings) -> Judge:
+    return Judge(
+        Limits(
+            size_bytes_max=settings.whole("limits.declaration_bytes_max"),
+            depth_max=settings.whole("limits.declaration_depth_max"),
+        )
+    )
+
+
+@cache
+def _judge() -> Judge:
+    # The library reads no settings: what an import finds in a folder must not change a verdict.
+    return Judge()
+
+
+@cache
+def _source(name: str) -> policy_files.Preset | policy_files.PolicyFile:
+    return policy_files.source(name, _shout)
+
+
+def _shout(origin: str, error: MalformedError) -> None:
+    _log.error("policy file %s is broken, the last good one stays in force: %s", origin, error)
+
+
+def _trust(trust: str | None) -> Trust | None:
+    if trust is None:
+        return None
+    if trust not in _TRUST:
+        message = f"`{trust}` is not one of {', '.join(_TRUST)}"
+        raise MalformedError(
+            "declaration.invalid", [Problem("trust", "field.unknown_value", message)]
+        )
+    return _TRUST[trust]
+
+
+def _body(record: bytes | str | dict[str, Any]) -> bytes:
+    match record:
+        case bytes():
+            return record
+        case str():
+            return _encoded(record)
+        case _:
+            try:
+                return _encoded(json.dumps(record))
+            except (TypeError, ValueError, RecursionError):
+                message = "the record holds something that JSON has no form for"
+                code = "declaration.unreadable"
+                problem = Problem("", "declaration.not_json", message)
+                raise MalformedError(code, [problem]) from None
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        problem = Problem("", "declaration.bad_text", "the text holds half a surrogate pair")
+        raise MalformedError("declaration.unreadable", [problem]) from None
