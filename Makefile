@@ -27,9 +27,13 @@ $(VENV)/.dev: requirements-dev.txt $(VENV)/.run
 	@$(PIP) install --quiet --require-hashes --requirement requirements-dev.txt
 	@touch $@
 
-$(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
-	@echo "installing the peers of the benchmark"
-	@$(PIP) install --quiet --require-hashes --requirement requirements-bench.txt
+# The peers bring many packages of their own, so they live apart.
+.venv-bench/.done: requirements-bench.txt requirements.txt pyproject.toml
+	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	@echo "installing Avow and the peers of the benchmark"
+	@.venv-bench/bin/python -m pip install --quiet --require-hashes \
+	  --requirement requirements.txt --requirement requirements-bench.txt
+	@.venv-bench/bin/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
 setup: $(VENV)/.dev ## set up everything into .venv, start nothing
@@ -56,8 +60,8 @@ check: lint types ## what CI runs: format, lint, types, tests with coverage
 docs: $(VENV)/.run ## write the generated pages anew
 	@$(BIN)/python -m docs.generate
 
-bench: $(VENV)/.bench ## measure beside the peers, write bench/results
-	@$(BIN)/python -m bench.run
+bench: .venv-bench/.done ## measure beside the peers, write bench/results
+	@.venv-bench/bin/python -m bench.run
 
 campaign: $(VENV)/.dev ## the volume tests in full: 10^7 comparisons, 10^5 fuzzed bodies, the mutants
 	@AVOW_CAMPAIGN=full $(BIN)/python -m tests.campaign
@@ -65,7 +69,8 @@ campaign: $(VENV)/.dev ## the volume tests in full: 10^7 comparisons, 10^5 fuzze
 locks: ## resolve requirements*.in anew (needs `pip install uv`)
 	@for set in requirements requirements-dev requirements-bench; do \
 	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	    --no-header --no-annotate $$set.in --output-file $$set.txt; done
+	    --no-header --no-annotate --constraint requirements.in \
+	    $$set.in --output-file $$set.txt; done
 
 clean: ## remove the virtual environment and caches
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	@rm -rf $(VENV) .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

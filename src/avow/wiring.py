@@ -21,7 +21,7 @@ from avow.core.words import Trust
 from avow.dialects.reading import Limits, strip_comments
 from avow.engine import doctor, drill
 from avow.engine.desk import Desk, Setting
-from avow.engine.judgement import Judge, Known
+from avow.engine.judgement import NOTHING_KNOWN, Judge, Known
 from avow.settings import Settings
 
 _log = logging.getLogger("avow.policy")
@@ -44,7 +44,9 @@ def evaluate(
     The verdict is not recorded anywhere: use a server where effects must be accounted for.
     """
     in_force = policy if isinstance(policy, Policy) else _source(str(policy)).current()
-    known = Known(trust=_trust(trust), inventory=EMPTY if inventory is None else inventory)
+    known = NOTHING_KNOWN
+    if trust is not None or inventory is not None:
+        known = Known(trust=_trust(trust), inventory=EMPTY if inventory is None else inventory)
     return _judge().judge(_body(record), policy=in_force, known=known)
 
 

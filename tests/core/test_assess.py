@@ -13,7 +13,7 @@ from avow.core import assess as assessing
 from avow.core import intent, opinion
 from avow.core.finding import Finding, Source
 from avow.core.situation import Situation
-from avow.core.words import DataLoss, Environment, Means, Outcome, Truth
+from avow.core.words import DataLoss, Environment, Inspection, Means, Outcome, Truth
 from avow.dialects.irl import lower, render
 from tests.records import lattice, record
 
@@ -194,6 +194,14 @@ def test_without_diligence_there_are_no_diligence_points(default):
     assert verdict.reasons == ()
 
 
+def test_an_observed_effect_has_no_diligence_points(default):
+    """Where an observer saw what would run, the agent's diligence is not scored."""
+    careless = lower.read(record(type="write", verified=False, alternatives_considered=[]))
+    seen = intent.seal(careless, source_digest="", inspection=Inspection.OBSERVED)
+    verdict = assessing.assess(seen, Situation(policy=default))
+    assert (verdict.score, verdict.reasons) == (20, ())
+
+
 def test_every_word_has_its_place_in_the_tables(default):
     """Each means, environment and kind of loss is known to weights, matrix and hazard."""
     for means, place, loss in itertools.product(Means, Environment, DataLoss):
@@ -216,11 +224,13 @@ def test_a_verdict_has_no_truth_value():
 
 
 def test_remembering_an_opinion_changes_nothing(default):
-    """A remembered opinion equals one formed anew, also for a policy that asks open fields."""
+    """A remembered opinion is found again and equals one formed anew."""
+    opinion.forget()
     for fields in itertools.islice(lattice(), 0, None, 37):
         declared = intent.seal(lower.read(record(**fields)), source_digest="")
         case = assessing.cases(declared, Situation(policy=default))[0][0]
         remembered = opinion.of(case, default)
+        assert opinion.of(case, default) is remembered
         assert remembered == opinion._formed(case, default)
 
 

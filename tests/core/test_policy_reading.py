@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import avow
 from avow.adapters import package_data, policy_files
-from avow.core import policy_reading
+from avow.core import condition, policy_reading
 from avow.core.errors import MalformedError
 from tests.records import record
 
@@ -155,6 +155,15 @@ def test_junk_anywhere_is_refused_and_never_crashes(path, junk):
     else:
         # An empty list of rules is a policy, if a soft one; `relaxing` refuses it.
         assert junk == [] or path == ["rules", 0, "because"]
+
+
+def test_a_refused_condition_is_never_asked():
+    """A condition that had problems cannot be evaluated by mistake."""
+    problems = []
+    broken = condition.read({"field": "mood", "is": 1}, "when", problems)
+    assert problems
+    with pytest.raises(AssertionError):
+        broken.holds(None)
 
 
 def test_operators():

@@ -11,8 +11,9 @@ from avow.engine import conformance
 
 def load() -> conformance.Register:
     """Return the joined register."""
-    # The C loader builds plain values only, as the safe loader does, in a tenth of the time.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    clauses: list[Any] = yaml.load(package_data.read("specs", "clauses.yaml"), loader)  # noqa: S506
+    body = package_data.read("specs", "clauses.yaml")
+    # The C loader builds plain values only, as the safe loader does, in a tenth of the time.
+    clauses: list[Any] = yaml.load(body, loader)  # noqa: S506 - both loaders are safe ones
     status = tomllib.loads(package_data.read("specs", "status.toml").decode("utf-8"))
     return conformance.join(clauses, status)

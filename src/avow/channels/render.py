@@ -50,7 +50,7 @@ class Card:
     agent: str
     goal: str
     points: tuple[tuple[str, int], ...]
-    clamped: bool
+    total: int
     lines: tuple[Line, ...]
     hint: str
     assumptions: tuple[tuple[str, str], ...]
@@ -75,7 +75,7 @@ def card(intent: Intent, verdict: Verdict) -> Card:
         agent=f"{show(declaration.agent)} ({_trust(intent, verdict)})",
         goal=str(declaration.goal),
         points=tuple((point.name, point.points) for point in points if point.points),
-        clamped=sum(point.points for point in points) > verdict.score,
+        total=sum(point.points for point in points),
         lines=tuple(
             _line(finding, verdict)
             for finding in verdict.findings

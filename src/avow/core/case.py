@@ -32,11 +32,9 @@ from avow.core.words import (
 )
 
 _SEVERITY = {Environment.LOCAL: 0, Environment.STAGING: 1, Environment.PRODUCTION: 2}
-# Whole words, where `_` and `-` end a word: `prod_db` names production. ASCII letters only, so that
-# whatever matches is a key of the table below.
-_NAMED = re.compile(
-    r"(?<![a-z0-9])(local|staging|production|prod)(?![a-z0-9])", re.IGNORECASE | re.ASCII
-)
+# Whole words, where `_` and `-` end a word: `prod_db` names production.
+_NAMED = re.compile(r"(?<![a-z0-9])(local|staging|production|prod)(?![a-z0-9])")
+_HINTS = ("local", "staging", "prod")
 _MEANT = {
     "local": Environment.LOCAL,
     "staging": Environment.STAGING,
@@ -100,6 +98,15 @@ def cases(intent: Intent, situation: Situation) -> tuple[tuple[Case, ...], tuple
     return built, tuple(assumed if len(effects) == 1 else dict.fromkeys(assumed))
 
 
+class _Settled(NamedTuple):
+    """What claim and inventory come to, before evidence is looked at."""
+
+    environment: Environment
+    reversible: Truth
+    hazard: int
+    affects_backups: bool
+
+
 def _case(
     effect: Effect,
     intent: Intent,
@@ -107,50 +114,30 @@ def _case(
     trust: Trust,
     assumed: list[Assumption],
 ) -> Case:
-    """Settle one effect.
-
-    1. Environment, reversibility and backups are the worse of claim and inventory.
-    2. Hazard is computed from these, with absent backups unaffected, and then stands.
-    3. From the policy's hazard upwards, absent backups count as affected.
-    4. Verification and rollback count only with evidence, where the policy asks for it.
-    """
-    declaration = intent.declaration
-    claims, policy = declaration.claims, situation.policy
+    """Bring everything that bears on one effect together."""
+    declaration, inspection = intent.declaration, intent.inspection
+    claims = declaration.claims
     known = situation.inventory.known(effect.resource)
-    means = effect.means
-    # 1
-    environment = _environment(effect, known, assumed)
-    reversible = _reversible(effect, known)
-    backups = _worse(claims.affects_backups, known.affects_backups)
-    # 2
-    danger = hazard.of(
-        means, environment=environment, reversible=reversible, affects_backups=backups
-    )
-    # 3
-    affects_backups = backups is Truth.YES
-    if backups is Truth.UNKNOWN and danger >= policy.backups_assumed_from_hazard:
-        affects_backups = True
-        assumed.append(_BACKUPS_ABSENT)
-    # 4
-    source = claims.source_environment
+    settled = _settled(effect, claims, known, situation.policy, assumed)
+    environment, source = settled.environment, claims.source_environment
     return Case(
-        means,
+        effect.means,
         effect.predicate,
         effect.resource.is_broad,
         environment,
-        reversible,
-        danger,
+        settled.reversible,
+        settled.hazard,
         trust,
         situation.signature,
-        declaration.keeps_diligence and intent.inspection is not Inspection.OBSERVED,
-        _verified(claims, situation, danger, assumed),
+        declaration.keeps_diligence and inspection is not Inspection.OBSERVED,
+        _verified(claims, situation, settled.hazard, assumed),
         any(map(str.strip, claims.alternatives)),
         _rollback(effect, claims, situation, assumed),
-        affects_backups,
+        settled.affects_backups,
         claims.data_loss,
         source is not None and source is not environment,
         _names_other(declaration.goal.raw, environment),
-        intent.inspection,
+        inspection,
         known.protected,
         claims.scope,
         effect.resource,
@@ -158,6 +145,30 @@ def _case(
         declaration.agent,
         declaration.dialect,
     )
+
+
+def _settled(
+    effect: Effect, claims: Claims, known: Known, policy: Policy, assumed: list[Assumption]
+) -> _Settled:
+    """Settle what claim and inventory say.
+
+    1. Environment, reversibility and backups are the worse of the two.
+    2. Hazard is computed from these, with absent backups unaffected, and then stands.
+    3. From the policy's hazard upwards, absent backups count as affected.
+    """
+    # 1
+    environment = _environment(effect, known, assumed)
+    reversible = _reversible(effect, known)
+    backups = _worse(claims.affects_backups, known.affects_backups)
+    # 2
+    danger = hazard.of(
+        effect.means, environment=environment, reversible=reversible, affects_backups=backups
+    )
+    # 3
+    if backups is Truth.UNKNOWN and danger >= policy.backups_assumed_from_hazard:
+        assumed.append(_BACKUPS_ABSENT)
+        return _Settled(environment, reversible, danger, affects_backups=True)
+    return _Settled(environment, reversible, danger, backups is Truth.YES)
 
 
 def _trust(claims: Claims, situation: Situation, assumed: list[Assumption]) -> Trust:
@@ -218,8 +229,7 @@ def _rollback(
 ) -> bool:
     if claims.rollback_plan is not Truth.YES:
         return False
-    policy: Policy = situation.policy
-    needs_snapshot = policy.rollback_needs_snapshot and effect.means is Means.DELETE
+    needs_snapshot = situation.policy.rollback_needs_snapshot and effect.means is Means.DELETE
     if needs_snapshot and not situation.inventory.restores(claims.snapshot_id, effect.resource):
         assumed.append(_NO_SNAPSHOT)
         return False
@@ -227,4 +237,8 @@ def _rollback(
 
 
 def _names_other(goal: str, environment: Environment) -> bool:
-    return any(_MEANT[word.lower()] is not environment for word in _NAMED.findall(goal))
+    # Looking for a few letters is a hundred times cheaper than the pattern, and goals can be long.
+    lowered = goal.lower()
+    if not any(map(lowered.__contains__, _HINTS)):
+        return False
+    return any(_MEANT[word] is not environment for word in _NAMED.findall(lowered))

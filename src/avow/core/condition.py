@@ -11,7 +11,7 @@ from enum import Enum
 from fnmatch import translate
 from operator import attrgetter
 from re import compile as compile_pattern
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from avow.core import resource
 from avow.core.errors import Problem
@@ -32,31 +32,39 @@ if TYPE_CHECKING:
 
 Test = Callable[["Case"], bool]
 
-# What a rule may ask about, with the type of its values; see `docs/reference/policy.md`.
-FIELDS: Mapping[str, type] = {
-    "means": Means,
-    "predicate": Predicate,
-    "broad": bool,
-    "environment": Environment,
-    "reversible": Truth,
-    "hazard": int,
-    "trust": Trust,
-    "signature": Signature,
-    "diligence": bool,
-    "verified": bool,
-    "alternatives": bool,
-    "rollback_plan": bool,
-    "affects_backups": bool,
-    "data_loss": DataLoss,
-    "crosses_environment": bool,
-    "goal_names_other_environment": bool,
-    "inspection": Inspection,
-    "protected": bool,
-    "scope": Scope,
-    "resource": resource.Resource,
-    "rows": int,
-    "agent": str,
-    "dialect": str,
+
+class Field(NamedTuple):
+    """Something a rule may ask about: the type of its values and what it means."""
+
+    kind: type
+    meaning: str
+
+
+# In the order of `case.Case`; a test keeps the two alike.
+FIELDS: Mapping[str, Field] = {
+    "means": Field(Means, "how the effect is brought about"),
+    "predicate": Field(Predicate, "what the effect is to its resource"),
+    "broad": Field(bool, "the target is a root or a wildcard, so more than one thing"),
+    "environment": Field(Environment, "where the target lives; unknown counts as production"),
+    "reversible": Field(Truth, "whether there is a way back"),
+    "hazard": Field(int, "the inherent class of the effect, 0 to 4"),
+    "trust": Field(Trust, "the lower of declared and registered trust"),
+    "signature": Field(Signature, "what came of checking the signature"),
+    "diligence": Field(bool, "the dialect asks for diligence and nothing was observed"),
+    "verified": Field(bool, "the agent checked its assumption, with evidence where that is asked"),
+    "alternatives": Field(bool, "the agent named another way it considered"),
+    "rollback_plan": Field(bool, "there is a rollback plan, with a snapshot where that is asked"),
+    "affects_backups": Field(bool, "backups are hit, or nobody said so where that is asked"),
+    "data_loss": Field(DataLoss, "how much data may be lost, as declared"),
+    "crosses_environment": Field(bool, "the agent works in another environment than the target's"),
+    "goal_names_other_environment": Field(bool, "the stated goal names another environment"),
+    "inspection": Field(Inspection, "whether the text that would run could be read"),
+    "protected": Field(bool, "the inventory marks the target as protected"),
+    "scope": Field(Scope, "how long the effect lasts"),
+    "resource": Field(resource.Resource, "the target in its canonical form"),
+    "rows": Field(int, "how many rows are affected; unknown counts as endless"),
+    "agent": Field(str, "the id of the agent"),
+    "dialect": Field(str, "the spelling in which it was declared"),
 }
 _ORDERED = (int, Trust)
 _PARTS = ("all", "any", "none")
@@ -78,8 +86,7 @@ def read(source: Any, path: str, problems: list[Problem]) -> Condition:
     """Return the condition that `source` describes, adding every problem found to `problems`."""
     before = len(problems)
     test = _read(source, path, problems)
-    # A condition with problems is never used: the policy that holds it is refused.
-    return Condition(source, test if len(problems) == before else _always)
+    return Condition(source, test if len(problems) == before else _refused)
 
 
 def _asked(source: Any) -> Iterator[str]:
@@ -93,14 +100,14 @@ def _asked(source: Any) -> Iterator[str]:
             yield from _asked(item)
 
 
-def _always(_case: "Case") -> bool:
-    return True
+def _refused(_case: "Case") -> bool:
+    raise AssertionError("a condition with problems is never asked: its policy was refused")
 
 
 def _read(source: Any, path: str, problems: list[Problem]) -> Test:
     if not isinstance(source, dict) or not source:
         problems.append(Problem(path, "policy.invalid", "a condition is a table that is not empty"))
-        return _always
+        return _refused
     if "field" in source:
         return _leaf(source, path, problems)
     for name in source.keys() - set(_PARTS):
@@ -161,17 +168,17 @@ def _leaf(source: dict[str, Any], path: str, problems: list[Problem]) -> Test:
         listed = ", ".join(FIELDS)
         message = f"`{name}` is not a field; fields are {listed}"
         problems.append(Problem(f"{path}.field", "policy.invalid", message))
-        return _always
-    if len(operators) != 1 or operators[0] not in _OPERATORS:
-        message = f"`{name}` needs exactly one of {', '.join(_OPERATORS)}"
+        return _refused
+    if len(operators) != 1 or operators[0] not in OPERATORS:
+        message = f"`{name}` needs exactly one of {', '.join(OPERATORS)}"
         problems.append(Problem(path, "policy.invalid", message))
-        return _always
+        return _refused
     operator = operators[0]
-    kind = FIELDS[name]
+    kind = FIELDS[name].kind
     if not _fits(operator, kind):
         message = f"`{operator}` cannot be asked of `{name}`"
         problems.append(Problem(f"{path}.{operator}", "policy.invalid", message))
-        return _always
+        return _refused
     return _compiled(name, operator, source[operator], f"{path}.{operator}", problems)
 
 
@@ -188,7 +195,7 @@ def _fits(operator: str, kind: type) -> bool:
 
 
 def _compiled(name: str, operator: str, given: Any, path: str, problems: list[Problem]) -> Test:
-    kind, before = FIELDS[name], len(problems)
+    kind, before = FIELDS[name].kind, len(problems)
     value: Any
     if operator in ("in", "not_in"):
         value = _values(given, kind, path, problems)
@@ -196,8 +203,9 @@ def _compiled(name: str, operator: str, given: Any, path: str, problems: list[Pr
         wanted = str if operator in ("under", "like") else kind
         value = _value(given, wanted, path, problems)
     if len(problems) > before:
-        return _always
-    return _OPERATORS[operator](attrgetter(name), value)
+        return _refused
+    build, _ = OPERATORS[operator]
+    return build(attrgetter(name), value)
 
 
 def _values(given: Any, kind: type, path: str, problems: list[Problem]) -> frozenset[Any]:
@@ -238,13 +246,14 @@ def _under(get: Callable[[Any], Any], text: str) -> Test:
     return lambda case: contains(get(case))
 
 
-_OPERATORS: dict[str, Callable[[Callable[[Any], Any], Any], Test]] = {
-    "is": lambda get, value: lambda case: get(case) == value,
-    "is_not": lambda get, value: lambda case: get(case) != value,
-    "in": lambda get, values: lambda case: get(case) in values,
-    "not_in": lambda get, values: lambda case: get(case) not in values,
-    "at_least": lambda get, value: lambda case: get(case) >= value,
-    "at_most": lambda get, value: lambda case: get(case) <= value,
-    "under": _under,
-    "like": _like,
+# What each operator builds, and what it says, for people.
+OPERATORS: Mapping[str, tuple[Callable[[Callable[[Any], Any], Any], Test], str]] = {
+    "is": (lambda get, value: lambda case: get(case) == value, "is exactly this"),
+    "is_not": (lambda get, value: lambda case: get(case) != value, "is anything else"),
+    "in": (lambda get, values: lambda case: get(case) in values, "is one of a list"),
+    "not_in": (lambda get, values: lambda case: get(case) not in values, "is none of a list"),
+    "at_least": (lambda get, value: lambda case: get(case) >= value, "is this or more"),
+    "at_most": (lambda get, value: lambda case: get(case) <= value, "is this or less"),
+    "under": (_under, "is this resource or lies below it, by segments"),
+    "like": (_like, "matches a pattern with `*` and `?`, in exact letter case"),
 }

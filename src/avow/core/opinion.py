@@ -38,6 +38,11 @@ def of(case: Case, policy: Policy) -> Opinion:
     return _remembered(policy, case[:CLOSED_FIELDS])
 
 
+def forget() -> None:
+    """Forget all opinions, so that a benchmark can tell what forming them costs."""
+    _remembered.cache_clear()
+
+
 @lru_cache(maxsize=REMEMBERED_MAX)
 def _remembered(policy: Policy, closed: tuple[object, ...]) -> Opinion:
     # No rule of this policy looks at the open fields, so any value stands for all.

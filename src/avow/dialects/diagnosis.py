@@ -51,17 +51,12 @@ def problems(body: bytes, depth_max: int, *, first: str) -> tuple[Problem, ...]:
             parse_float=_float,
             parse_constant=_Number,
         )
-    except ValueError as error:
-        return (Problem("", "declaration.not_json", _told(error)),)
+    except json.JSONDecodeError as error:
+        told = f"{_lowered(error.msg)} at line {error.lineno} column {error.colno}"
+        return (Problem("", "declaration.not_json", told),)
     found = tuple(_walk(value, ""))
     # The two readers disagree: the strict one is right, whatever it was that it saw.
     return found[:_PROBLEMS_MAX] or (Problem("", "declaration.not_json", _lowered(first)),)
-
-
-def _told(error: ValueError) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{_lowered(error.msg)} at line {error.lineno} column {error.colno}"
-    return "the text cannot be read as JSON"
 
 
 def _lowered(message: str) -> str:

@@ -78,7 +78,8 @@ def draw(card: Card) -> RenderableType:
     ]
     if card.goal:
         title = "the agent says (unverified)"
-        parts += [Panel(Text(card.goal), title=title, title_align="left", box=ROUNDED)]
+        box = Panel(Text(card.goal), title=title, title_align="left", box=ROUNDED)
+        parts += [Padding(box, (1, 0, 0, 0))]
     parts += _closing(card)
     return Group(*parts)
 
@@ -122,8 +123,10 @@ def _points(card: Card) -> Table:
     listed.columns[1].justify = "right"
     for name, points in card.points:
         listed.add_row(name, f"{points:+d}", _bar(points))
-    total = f"{card.score}" + (" (capped)" if card.clamped else "")
-    listed.add_row(Text("score", style="bold"), Text(total, style="bold"), "")
+    capped = f"capped from {card.total}" if card.total > card.score else ""
+    listed.add_row(
+        Text("score", style="bold"), Text(str(card.score), style="bold"), Text(capped, style="dim")
+    )
     return listed
 
 

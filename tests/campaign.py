@@ -1,0 +1,90 @@
+"""The volume tests in full, with progress: `make campaign`.
+
+`python -m tests.campaign [differential|fuzz|mutants ...]` runs some of them. What `make check` runs is
+a tenth of the fuzzing and a hundredth of the comparisons; the counts are printed at the end.
+"""
+
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tests import mutants
+from tests.fuzz import campaign as fuzz
+from tests.reference import differential
+
+CORES = 2
+COMPARISONS = 10_000_000
+BODIES = 100_000
+PIECE = 50_000
+FUZZ_PIECE = 2_500
+
+
+def compare_all(progress: Progress) -> str:
+    """Compare product and reference model on ten million random records."""
+    pieces = range(1000, 1000 + COMPARISONS // PIECE)
+    counted = sum(_spread(progress, "comparisons", partial(_compare, count=PIECE), pieces))
+    return f"differential: {counted:,} random records, no difference"
+
+
+def fuzz_all(progress: Progress) -> str:
+    """Give a hundred thousand bodies to the reader and as many to the command line."""
+    pieces = range(2000, 2000 + BODIES // FUZZ_PIECE)
+    told = []
+    for name, run in (("reader", fuzz.at_the_reader), ("command line", fuzz.at_the_command_line)):
+        ended: Counter[str] = Counter()
+        for part in _spread(progress, name, partial(_fuzz, run=run, count=FUZZ_PIECE), pieces):
+            ended += part
+        shown = ", ".join(f"{count:,} {how}" for how, count in sorted(ended.items()))
+        told.append(f"fuzz at the {name}: {ended.total():,} bodies: {shown}; no fault, no allow")
+    return "\n".join(told)
+
+
+def mutate_all(progress: Progress) -> str:
+    """Break the product in every listed way and count what the tests notice."""
+    listed = mutants.load()
+    caught = list(_spread(progress, "mutants", mutants.is_caught, listed))
+    missed = [m["property"] for m, found in zip(listed, caught, strict=True) if not found]
+    if missed:
+        raise AssertionError(f"not noticed: {missed}")
+    return f"mutants: {len(listed)} of {len(listed)} turn the tests red"
+
+
+CAMPAIGNS = {"differential": compare_all, "fuzz": fuzz_all, "mutants": mutate_all}
+
+
+def _compare(seed, count):
+    return differential.compare(seed, count)
+
+
+def _fuzz(seed, run, count):
+    return run(seed, count)
+
+
+def _spread(progress, title, work, pieces):
+    """Yield the results of all pieces in order, worked on by all cores."""
+    task = progress.add_task(title, total=len(pieces))
+    with ProcessPoolExecutor(CORES) as pool:
+        for result in pool.map(work, pieces):
+            progress.advance(task)
+            yield result
+
+
+def main() -> None:
+    """Run the campaigns named, or all of them."""
+    wanted = sys.argv[1:] or list(CAMPAIGNS)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    told = []
+    with Progress(*columns, TimeRemainingColumn()) as progress:
+        for name in wanted:
+            start = time.monotonic()
+            line = CAMPAIGNS[name](progress)
+            told.append(f"{line} ({time.monotonic() - start:.0f} s)")
+    print("\n".join(told))  # noqa: T201 - what was counted is the result
+
+
+if __name__ == "__main__":
+    main()
