@@ -15,7 +15,7 @@ help: ## list the targets
 $(VENV)/.run: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "avow needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || \
 	  { echo "python3 has no venv module; as root: apt-get install python3-venv"; exit 1; }
 	@echo "installing what Avow needs to run"
 	@$(PIP) install --quiet --require-hashes --requirement requirements.txt
@@ -28,11 +28,11 @@ $(VENV)/.dev: requirements-dev.txt $(VENV)/.run
 	@touch $@
 
 # The peers bring many packages of their own, so they live apart.
-.venv-bench/.done: requirements-bench.txt requirements.txt pyproject.toml
+.venv-bench/.done: requirements-bench.txt pyproject.toml
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	@echo "installing Avow and the peers of the benchmark"
 	@.venv-bench/bin/python -m pip install --quiet --require-hashes \
-	  --requirement requirements.txt --requirement requirements-bench.txt
+	  --requirement requirements-bench.txt
 	@.venv-bench/bin/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
@@ -69,8 +69,7 @@ campaign: $(VENV)/.dev ## the volume tests in full: 10^7 comparisons, 10^5 fuzze
 locks: ## resolve requirements*.in anew (needs `pip install uv`)
 	@for set in requirements requirements-dev requirements-bench; do \
 	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	    --no-header --no-annotate --constraint requirements.in \
-	    $$set.in --output-file $$set.txt; done
+	    --no-header --no-annotate $$set.in --output-file $$set.txt; done
 
 clean: ## remove the virtual environment and caches
 	@rm -rf $(VENV) .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import avow
-from avow.adapters import package_data
+from avow import data
 from avow.core import policy_reading
 from avow.core.policy import Policy
 
@@ -38,11 +38,11 @@ def over_bytes(policy: Policy, body: bytes, measure: Callable[..., Any]) -> dict
 
 
 def _with_rules(count: int) -> Policy:
-    source = tomllib.loads(package_data.read("policies", "default.toml").decode())
+    source = tomllib.loads(data.read("policies", "default.toml").decode())
     for number in range(count - len(source["rules"])):
         source["rules"].append(
             {
-                "id": f"OWN-{number:03d}",
+                "id": f"POL-{1000 + number}",
                 "slug": "own",
                 "outcome": "GATE",
                 "says": "own",

@@ -136,6 +136,9 @@ def page(result: dict[str, Any]) -> Iterable[str]:
     yield f"Python {result['machine']['python']}, {result['machine']['machine']}, "
     yield f"load {result['machine']['load']}; CPU microseconds per call, median of {ROUNDS} rounds, engines in turn."
     yield "Read the ratios; absolute figures move with the machine."
+    yield "Avow's time includes what the peers do not do: strict admission, the schema, the digest, the score and all reasons."
+    yield "`agt-shared` is the toolkit's bare first-match evaluator on fields taken out beforehand: it checks nothing and is faster;"
+    yield "`agt-govern` is the door its documentation starts with."
     for name, title in (("record", "a record that is denied"), ("harmless", "a harmless record")):
         yield ""
         yield f"| engine, {title} | us | times Avow |"

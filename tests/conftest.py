@@ -19,12 +19,6 @@ settings.load_profile("full" if FULL else "check")
 
 
 @pytest.fixture(scope="session")
-def campaign_full() -> bool:
-    """Whether volume tests run in full or at a tenth."""
-    return FULL
-
-
-@pytest.fixture(scope="session")
 def default() -> Policy:
     return policy_files.preset("default")
 

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-TESTS = ("tests/core", "tests/dialects", "tests/contract", "tests/reference", "tests/test_api.py")
+TESTS = (
+    "tests/core",
+    "tests/dialects",
+    "tests/contract",
+    "tests/reference",
+    "tests/clients",
+    "tests/test_api.py",
+)
 
 
 def load() -> list[dict[str, str]]:

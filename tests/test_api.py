@@ -6,6 +6,7 @@ import logging
 import pytest
 
 import avow
+from avow import wiring
 from avow.core.errors import CODES, ConflictError, Family, FaultError, RefusedError
 from avow.core.resource import read
 from tests.records import NEUTRAL, body, record
@@ -59,8 +60,10 @@ def test_trust_is_what_the_caller_registered():
     assert avow.evaluate(declared).score == 20
     assert avow.evaluate(declared, trust="high").score == 10
     assert avow.evaluate(declared, policy="irl-0.1").score == 10
-    with pytest.raises(avow.MalformedError, match="`root` is not one of"):
-        avow.evaluate(declared, trust="root")
+    assert avow.evaluate(declared, trust=avow.Trust.HIGH).score == 10
+    for wrong in ("root", [], 2):
+        with pytest.raises(avow.MalformedError, match="is not one of"):
+            avow.evaluate(declared, trust=wrong)
 
 
 def test_an_inventory_can_be_given():
@@ -69,11 +72,69 @@ def test_an_inventory_can_be_given():
     assert avow.evaluate(record(type="write"), inventory=known).outcome is avow.Outcome.GATE
 
 
+def test_an_inventory_takes_plain_values_and_refuses_others():
+    """Texts and flags are read as our own words; what cannot be read is an error, not silence."""
+    facts = {"environment": "production", "affects_backups": True, "protected": True}
+    plain = avow.Inventory(
+        resources={"database:prod-main": avow.Known(**facts)},
+        snapshots={"snap_1": "table:orders"},
+        facts=["fact_1"],
+    )
+    declared = record(type="write", target_resource="database: prod-main/orders")
+    verdict = avow.evaluate({**declared}, inventory=plain)
+    assert verdict.cases[0].environment is avow.Environment.PRODUCTION
+    assert verdict.hazard == 4
+    assert "POL-017" in {finding.id for finding in verdict.findings}
+    for wrong in (
+        {"environment": "prod"},
+        {"affects_backups": "yes"},
+        {"reversible_delete": 1},
+        {"protected": "no"},
+    ):
+        with pytest.raises(avow.MalformedError):
+            avow.Known(**wrong)
+    for wrong in ({"resources": {3: avow.Known()}}, {"resources": {"a:b": {}}}):
+        with pytest.raises(avow.MalformedError):
+            avow.Inventory(**wrong)
+
+
+def test_what_is_known_of_a_parent_holds_below_it():
+    """The worst of all that is known along the path counts."""
+    inventory = avow.Inventory(
+        resources={
+            "db:main": avow.Known(environment="production", reversible_delete=False),
+            "db:main/a": avow.Known(environment="local", affects_backups=True),
+            "db:main/a/b": avow.Known(
+                affects_backups=False, reversible_delete=True, protected=True
+            ),
+        }
+    )
+    known = inventory.known(read("db:main/a/b/c"))
+    assert known.environment is avow.Environment.PRODUCTION
+    assert (known.affects_backups, known.reversible_delete, known.protected) == ("yes", "no", True)
+    assert inventory.known(read("db:other")) == avow.Known()
+    assert inventory.known(read("db:main/a")).affects_backups == "yes"
+    mild = avow.Inventory(
+        resources={"a:b": avow.Known(protected=True), "a:b/c": avow.Known(affects_backups=False)}
+    )
+    assert mild.known(read("a:b/c")).affects_backups == "no"
+    assert inventory.known(read("db:main/x")).environment is avow.Environment.PRODUCTION
+
+
+def test_a_softer_policy_is_logged(caplog):
+    """Using a policy that relaxes is told to the log, once for each source."""
+    wiring._source.cache_clear()
+    with caplog.at_level(logging.WARNING, "avow.policy"):
+        avow.evaluate(NEUTRAL, policy="irl-0.1")
+        avow.evaluate(NEUTRAL, policy="irl-0.1")
+    assert caplog.text.count("policy irl-0.1 is softer than the built-in one") == 1
+
+
 @pytest.mark.clause("IRL-6.12")
 def test_a_policy_file_is_reloaded_and_the_last_good_one_kept(tmp_path, caplog):
     """A changed file counts at once; a broken one is shouted about and changes nothing."""
     file = tmp_path / "policy.toml"
-    rule = '[[rules]]\nid = "OWN-001"\nslug = "staging-writes"\noutcome = "GATE"\nsays = "staging write"\n'
+    rule = '[[rules]]\nid = "POL-101"\nslug = "staging-writes"\noutcome = "GATE"\nsays = "staging write"\n'
     when = 'when = { all = [{ field = "means", is = "write" }, { field = "environment", is = "staging" }] }\n'
     file.write_text('extends = "default"\nname = "own"\n')
     declared = record(type="write")
@@ -82,7 +143,7 @@ def test_a_policy_file_is_reloaded_and_the_last_good_one_kept(tmp_path, caplog):
     file.write_text('extends = "default"\nname = "own"\n' + rule + when)
     after = avow.evaluate(declared, policy=file)
     assert after.outcome is avow.Outcome.GATE
-    assert after.decided_by.id == "OWN-001"
+    assert after.decided_by.id == "POL-101"
     assert after.policy.digest != before.policy.digest
     with caplog.at_level(logging.ERROR, "avow.policy"):
         file.write_text(rule)

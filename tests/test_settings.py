@@ -49,6 +49,11 @@ def test_the_later_source_wins_and_says_so(tmp_path, monkeypatch):
             "settings.invalid",
         ),
         ({"AVOW_POLICY_SOURCE": " "}, "policy.source", "settings.invalid"),
+        (
+            {"AVOW_LIMITS_DECLARATION_DEPTH_MAX": "9" * 5000},
+            "limits.declaration_depth_max",
+            "settings.invalid",
+        ),
     ],
 )
 def test_what_is_not_understood_refuses_to_start(environment, path, code):
@@ -59,15 +64,18 @@ def test_what_is_not_understood_refuses_to_start(environment, path, code):
 def test_all_problems_come_at_once(tmp_path):
     """A file with several faults is answered with all of them."""
     file = tmp_path / "x.toml"
-    file.write_text("[limits]\ndeclaration_depth_max = true\nspeed = 1\n[policy]\nsource = 3\n")
+    file.write_text(
+        "[limits]\ndeclaration_depth_max = true\nspeed = 1\n[policy]\nsource = 3\n[a.b.c]\nd = 1\n"
+    )
     assert refused(file=file) == {
+        "a.b": "settings.unknown_key",
         "limits.declaration_depth_max": "settings.invalid",
         "limits.speed": "settings.unknown_key",
         "policy.source": "settings.invalid",
     }
 
 
-@pytest.mark.parametrize("content", [None, "x = ", "\xff"])
+@pytest.mark.parametrize("content", [None, "x = ", "\xff", "x = [" * 5000, "x = " + "9" * 5000])
 def test_a_file_that_cannot_be_read_refuses_to_start(tmp_path, content):
     """A named file that is missing or is not TOML is an error."""
     file = tmp_path / "x.toml"

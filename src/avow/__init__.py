@@ -13,13 +13,14 @@ from avow.core.finding import Finding
 from avow.core.inventory import Inventory, Known
 from avow.core.policy import Policy
 from avow.core.verdict import Verdict
-from avow.core.words import Level, Outcome, Trust
+from avow.core.words import Environment, Level, Outcome, Trust
 from avow.wiring import evaluate
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AvowError",
+    "Environment",
     "Finding",
     "Inventory",
     "Known",

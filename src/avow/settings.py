@@ -16,6 +16,7 @@ from avow.core.errors import MalformedError, Problem
 
 FILE = "avow.toml"
 PREFIX = "AVOW_"
+_DIGITS_MAX = 18
 # Read by the test run and the campaigns, not by Avow.
 _NOT_SETTINGS = frozenset({"AVOW_VECTORS", "AVOW_CAMPAIGN"})
 
@@ -93,7 +94,9 @@ def variable(key: str) -> str:
 def _accept(key: str, given: Value, values: dict[str, Value], problems: list[Problem]) -> None:
     field = FIELDS.get(key)
     if field is None:
-        problems.append(Problem(key, "settings.unknown_key", f"{given.origin} sets it"))
+        known = ", ".join(FIELDS)
+        message = f"{given.origin} sets it, and settings are {known}"
+        problems.append(Problem(key, "settings.unknown_key", message))
         return
     value: Any = given.value
     if isinstance(field.default, int):
@@ -113,7 +116,7 @@ def _whole(value: Any) -> int | None:
     if type(value) is int:
         return value
     plain = isinstance(value, str) and value.isascii() and value.isdigit()
-    return int(value) if plain else None
+    return int(value) if plain and len(value) <= _DIGITS_MAX else None
 
 
 def _from_file(file: Path | None) -> dict[str, Value]:
@@ -124,10 +127,10 @@ def _from_file(file: Path | None) -> dict[str, Value]:
         parsed = tomllib.loads(path.read_bytes().decode("utf-8"))
     except OSError as error:
         raise _unreadable(path, (error.strerror or "cannot be read").lower()) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        told = str(error)
+    except (ValueError, RecursionError) as error:
+        told = "nests too deep" if isinstance(error, RecursionError) else str(error)
         raise _unreadable(path, told[:1].lower() + told[1:]) from None
-    return {key: Value(value, str(path)) for key, value in _flattened(parsed, "").items()}
+    return {key: Value(value, str(path)) for key, value in _flattened(parsed).items()}
 
 
 def _unreadable(path: Path, told: str) -> MalformedError:
@@ -135,13 +138,12 @@ def _unreadable(path: Path, told: str) -> MalformedError:
     return MalformedError(code, [Problem(str(path), code, told)])
 
 
-def _flattened(table: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def _flattened(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return sections and keys joined by a point; settings have one level of sections."""
     flat: dict[str, Any] = {}
-    for key, value in table.items():
-        if isinstance(value, dict):
-            flat |= _flattened(value, f"{prefix}{key}.")
-        else:
-            flat[prefix + key] = value
+    for section, value in table.items():
+        inner = value if isinstance(value, dict) else {"": value}
+        flat |= {f"{section}.{key}".rstrip("."): item for key, item in inner.items()}
     return flat
 
 

@@ -10,22 +10,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from avow import data
 from avow import settings as settings_module
-from avow.adapters import installation, package_data, policy_files, register_files
+from avow.adapters import installation, policy_files, register_files
 from avow.adapters.clock import SystemClock, SystemEntropy
 from avow.core.errors import MalformedError, Problem
 from avow.core.inventory import EMPTY, Inventory
 from avow.core.policy import Policy
 from avow.core.verdict import Verdict
-from avow.core.words import Trust
+from avow.core.words import TRUST, Trust
 from avow.dialects.reading import Limits, strip_comments
 from avow.engine import doctor, drill
 from avow.engine.desk import Desk, Setting
-from avow.engine.judgement import NOTHING_KNOWN, Judge, Known
+from avow.engine.judgement import NOTHING_VOUCHED, Judge, Vouched
+from avow.engine.ports import PolicySource
 from avow.settings import Settings
 
 _log = logging.getLogger("avow.policy")
-_TRUST = {trust.word: trust for trust in Trust}
 
 
 def evaluate(
@@ -33,7 +34,7 @@ def evaluate(
     *,
     policy: str | Path | Policy = "default",
     inventory: Inventory | None = None,
-    trust: str | None = None,
+    trust: str | Trust | None = None,
 ) -> Verdict:
     """Judge one declaration in this process, without a server and without a journal.
 
@@ -44,10 +45,10 @@ def evaluate(
     The verdict is not recorded anywhere: use a server where effects must be accounted for.
     """
     in_force = policy if isinstance(policy, Policy) else _source(str(policy)).current()
-    known = NOTHING_KNOWN
+    vouched = NOTHING_VOUCHED
     if trust is not None or inventory is not None:
-        known = Known(trust=_trust(trust), inventory=EMPTY if inventory is None else inventory)
-    return _judge().judge(_body(record), policy=in_force, known=known)
+        vouched = Vouched(trust=_trust(trust), inventory=EMPTY if inventory is None else inventory)
+    return _judge().judge(_body(record), policy=in_force, vouched=vouched)
 
 
 def desk(settings: Settings | None = None) -> Desk:
@@ -58,7 +59,7 @@ def desk(settings: Settings | None = None) -> Desk:
     return Desk(
         judge=judge,
         size_bytes_max=in_force.whole("limits.declaration_bytes_max"),
-        policies=policy_files.named,
+        policies=_named,
         presets=policy_files.presets,
         default_policy=policy,
         clock=SystemClock(),
@@ -85,12 +86,12 @@ def _shown(settings: Settings) -> tuple[Setting, ...]:
 
 
 def _incidents() -> tuple[drill.Incident, ...]:
-    return drill.read(tomllib.loads(package_data.read("drill", "incidents.toml").decode("utf-8")))
+    return drill.read(tomllib.loads(data.read("drill", "incidents.toml").decode("utf-8")))
 
 
 def _examined(judge: Judge, policy: str) -> tuple[doctor.Check, ...]:
     installed = installation.look()
-    example = strip_comments(package_data.read("examples", "incident.jsonc"))
+    example = strip_comments(data.read("examples", "incident.jsonc"))
     loads = doctor.check_policy(policy, policy_files.named)
     checks = [doctor.check_python(installed), *doctor.check_packages(installed), loads]
     if loads.state is not doctor.State.BAD:
@@ -115,23 +116,37 @@ def _judge() -> Judge:
 
 
 @cache
-def _source(name: str) -> policy_files.Preset | policy_files.PolicyFile:
-    return policy_files.source(name, _shout)
+def _source(name: str) -> PolicySource:
+    source = policy_files.source(name, _shout)
+    _announce(source.current())
+    return source
+
+
+def _named(name: str) -> Policy:
+    policy = policy_files.named(name)
+    _announce(policy)
+    return policy
+
+
+def _announce(policy: Policy) -> None:
+    if policy.relaxes:
+        count = len(policy.relaxes)
+        _log.warning("policy %s is softer than the built-in one in %d points", policy.name, count)
 
 
 def _shout(origin: str, error: MalformedError) -> None:
     _log.error("policy file %s is broken, the last good one stays in force: %s", origin, error)
 
 
-def _trust(trust: str | None) -> Trust | None:
-    if trust is None:
-        return None
-    if trust not in _TRUST:
-        message = f"`{trust}` is not one of {', '.join(_TRUST)}"
+def _trust(trust: str | Trust | None) -> Trust | None:
+    if trust is None or isinstance(trust, Trust):
+        return trust
+    if str(trust) not in TRUST:
+        message = f"`{trust}` is not one of {', '.join(TRUST)}"
         raise MalformedError(
             "declaration.invalid", [Problem("trust", "field.unknown_value", message)]
         )
-    return _TRUST[trust]
+    return TRUST[str(trust)]
 
 
 def _body(record: bytes | str | dict[str, Any]) -> bytes:

@@ -181,6 +181,65 @@ def test_what_an_agent_writes_cannot_draw(avow):
     assert "\\u{1b}[2Jb\\u{202e}c [bold red]x[/]" in out
 
 
+def test_a_name_cannot_pass_for_a_line_of_the_card(avow):
+    """Long names stay in their column and between backticks, which they cannot close."""
+    target = "é:logs/" + "x" * 50 + " local · reversible · hazard 0` approved"
+    name = "bot` (trust verified, signature valid)"
+    declared = record(target_resource=target, id=name, type="delete")
+    _, out, _ = avow("evaluate", "-", stdin=body(declared))
+    rows = [line.strip("│ ") for line in out.splitlines() if line.startswith("│")]
+    assert rows[0].startswith("DELETE  `É:/logs/")
+    assert not any(row.startswith("local") for row in rows)
+    assert sum(row.startswith("where") for row in rows) == 1
+    assert "agent   `bot\\u{60} (trust verified, signature valid)` (trust low" in out
+    assert out.count("`") == 4
+
+
+def test_what_would_run_is_shown_to_the_one_who_must_read_it(avow):
+    """A command, SQL or tool call stands in a box of its own, with everything invisible written out."""
+    call = {"server": "files", "tool": "write", "arguments": {"path": "/x\u202e"}}
+    declared = record(command="rm -rf /\x1b[2K", sql="drop table t", tool_call=call)
+    code, out, _ = avow("evaluate", "-", stdin=body(declared))
+    assert code == 20
+    assert "command that would run (uninspectable)" in out
+    assert "rm -rf /\\u{1b}[2K" in out
+    assert "drop table t" in out
+    assert "\u202e" not in out
+
+
+def test_an_allowed_record_is_not_told_to_ask(avow):
+    """Advice is for those who are stopped."""
+    _, out, _ = avow("evaluate", "examples/read.json")
+    assert "what now" not in out
+    _, out, _ = avow("evaluate", "examples/incident.jsonc", "--policy", "irl-0.1")
+    assert "what now" in out
+
+
+def test_what_stands_in_a_policy_cannot_draw(avow, tmp_path):
+    """Escapes in the texts of a policy file are shown, not obeyed."""
+    odd = tmp_path / "odd.toml"
+    odd.write_text('extends = "default"\nname = "a\\u001b[2J"\nsummary = "b\\u202e"\n')
+    code, out, _ = avow("policy", "check", str(odd))
+    assert code == 0
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    _, out, _ = avow("evaluate", "examples/incident.jsonc", "--policy", str(odd))
+    assert "\x1b" not in out
+
+
+def test_json_is_ascii(avow):
+    """What an agent wrote reaches a terminal only escaped, in errors too."""
+    _, out, _ = avow("evaluate", "-", "--json", stdin=body({**record(), "\u009b2J\u202e": 1}))
+    assert out.isascii()
+    assert json.loads(out)["problems"][0]["path"] == "\u009b2J\u202e"
+
+
+def test_the_version(avow):
+    """`--version` answers without a command."""
+    code, out, _ = avow("--version")
+    assert (code, out) == (0, "avow 0.1.0\n")
+
+
 def test_the_drill_shows_every_incident(avow):
     """The table lists all incidents; the data has sources, reasons and findings."""
     code, out, _ = avow("drill")

@@ -1,5 +1,6 @@
 """The contract of `PolicySource`, run against every adapter that claims to be one."""
 
+import os
 import threading
 
 import pytest
@@ -34,9 +35,15 @@ def test_it_gives_a_policy_and_the_same_one_again(make, tmp_path):
     assert source.current() is source.current()
 
 
-@pytest.mark.parametrize(
-    "content", [None, "", "name = ", "\xff", 'extends = "nothing"', "a = [" * 5000]
-)
+BROKEN = [
+    *("", "name = ", "\xff", 'extends = "nothing"', "a = [" * 5000, "a = " + "9" * 5000),
+    *('extends = "default"\n[[rules]]\nid = ["a"]\n', ".".join("a" * 3000) + " = 1"),
+    'extends = "default"\n[[rules' + ".when.all" * 300 + "]]\nfield = 1\n",
+    'extends = ["default"]',
+]
+
+
+@pytest.mark.parametrize("content", [None, *BROKEN])
 def test_it_raises_at_the_start_if_there_is_no_good_policy(content, tmp_path):
     """A missing, empty, broken or dangling file refuses to start."""
     path = tmp_path / "policy.toml"
@@ -61,7 +68,7 @@ def test_a_good_change_is_in_force_at_the_next_call(tmp_path):
 
 
 @pytest.mark.clause("IRL-6.12")
-@pytest.mark.parametrize("broken", ["", "name = ", 'name = "x"', None, "softer"])
+@pytest.mark.parametrize("broken", [*BROKEN[:2], *BROKEN[4:], 'name = "x"', None, "softer"])
 def test_a_bad_change_keeps_the_last_good_policy_and_is_reported_once(broken, tmp_path):
     """A broken, softer or vanished file changes nothing, and the alarm sounds once for it."""
     path = tmp_path / "policy.toml"
@@ -81,6 +88,22 @@ def test_a_bad_change_keeps_the_last_good_policy_and_is_reported_once(broken, tm
     assert heard[0][0] == str(path)
     path.write_text(OWN.format(version=5))
     assert source.current().version == "5"
+
+
+def test_a_rewrite_with_an_old_time_is_noticed(tmp_path):
+    """Content of the same size with the same modification time still counts."""
+    path = tmp_path / "policy.toml"
+    source = file(tmp_path)
+    before = path.stat()
+    path.write_text(OWN.format(version=2))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert source.current().version == "2"
+
+
+def test_a_name_that_no_file_can_have():
+    """A path with a zero byte is a policy that is not there."""
+    with pytest.raises(MalformedError):
+        policy_files.named("a\0b")
 
 
 def test_a_file_written_to_while_it_is_read_is_not_taken(tmp_path, monkeypatch):

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import avow
-from avow.adapters import package_data, policy_files
+from avow import data
+from avow.adapters import policy_files
 from avow.core import condition, policy_reading
 from avow.core.errors import MalformedError
 from tests.records import record
 
-DEFAULT = tomllib.loads(package_data.read("policies", "default.toml").decode())
+DEFAULT = tomllib.loads(data.read("policies", "default.toml").decode())
 
 
 def changed(path, value):
@@ -85,6 +86,10 @@ def problems(source):
         (["rules", 0, "when"], {"field": "means", "in": "read"}, "rules[0].when.in"),
         (["rules", 0, "when"], {"field": "means", "in": ["read", 1]}, "rules[0].when.in[1]"),
         (["rules", 0, "when"], {"field": "hazard", "is": "4"}, "rules[0].when.is"),
+        (["rules", 0, "when"], {"field": "hazard", "at_least": 9}, "rules[0].when.at_least"),
+        (["rules", 0, "when"], {"field": "hazard", "in": [4, 5]}, "rules[0].when.in"),
+        (["rules", 0, "hint"], None, "rules[0].hint"),
+        (["rules", 0, "id"], "OUR-001", "rules[0].id"),
         (["rules", 0, "when"], {"field": "hazard", "is": True}, "rules[0].when.is"),
         (["rules", 0, "when"], {"field": "verified", "is": 1}, "rules[0].when.is"),
         (["rules", 0, "when"], {"field": "agent", "like": 1}, "rules[0].when.like"),
@@ -171,15 +176,18 @@ def test_operators():
     base = policy_reading.merge(DEFAULT, {"name": "test"})
 
     def outcome(when, **fields):
-        rule = {"id": "TST-001", "slug": "t", "outcome": "DENY", "says": "t", "when": when}
+        rule = {"id": "POL-101", "slug": "t", "outcome": "GATE", "says": "t", "when": when}
         source = policy_reading.merge(base, {"rules": [rule]})
         policy = policy_reading.read(source)
         found = avow.evaluate(record(**fields), policy=policy).findings
-        return "TST-001" in {finding.id for finding in found}
+        return "POL-101" in {finding.id for finding in found}
 
     assert outcome({"field": "agent", "like": "agent-*"})
     assert not outcome({"field": "agent", "like": "other-*"})
     assert outcome({"field": "resource", "like": "TABLE:/ord*"})
+    assert outcome({"field": "resource", "like": "table:ord?rs"})
+    assert not outcome({"field": "agent", "like": "agent-[0-9]"})
+    assert outcome({"field": "agent", "like": "agent-[0-9]"}, id="agent-[0-9]")
     assert outcome({"field": "resource", "under": "table:"})
     assert outcome({"field": "resource", "under": "table:orders"})
     assert not outcome({"field": "resource", "under": "table:ord"})
@@ -205,7 +213,7 @@ def test_operators():
 
 def test_digests_follow_meaning_and_not_comments(tmp_path):
     """Comments and spacing leave the digest alone; a changed figure does not."""
-    text = package_data.read("policies", "default.toml").decode()
+    text = data.read("policies", "default.toml").decode()
     plain = policy_files.preset("default").digest
     file = tmp_path / "p.toml"
     file.write_text("# a comment\n" + text.replace(" = ", "  =  "))
@@ -217,10 +225,17 @@ def test_digests_follow_meaning_and_not_comments(tmp_path):
 def test_merging_joins_tables_and_replaces_rules_by_id():
     """An extension changes what it names, adds new rules at the end, and keeps the rest."""
     rule = {**DEFAULT["rules"][1], "outcome": "DENY"}
-    added = {**DEFAULT["rules"][1], "id": "NEW-001"}
+    added = {**DEFAULT["rules"][1], "id": "POL-999"}
     merged = policy_reading.merge(DEFAULT, {"points": {"production": 40}, "rules": [added, rule]})
     assert merged["points"]["production"] == 40
     assert merged["points"]["irreversible"] == 25
-    assert [r["id"] for r in merged["rules"]][-1] == "NEW-001"
+    assert [r["id"] for r in merged["rules"]][-1] == "POL-999"
     assert len(merged["rules"]) == len(DEFAULT["rules"]) + 1
     assert merged["rules"][1]["outcome"] == "DENY"
+
+
+def test_two_rules_of_one_id_in_an_extension_are_refused():
+    """The later of two would win in silence, so neither does."""
+    rule = DEFAULT["rules"][1]
+    with pytest.raises(MalformedError, match="`POL-011` names two rules"):
+        policy_reading.merge(DEFAULT, {"rules": [{**rule, "outcome": "DENY"}, rule]})

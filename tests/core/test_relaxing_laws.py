@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from avow.adapters import package_data, policy_files
+from avow import data
+from avow.adapters import policy_files
 from avow.core import policy_reading, relaxing
 from avow.core.assess import assess
 from avow.core.errors import MalformedError
@@ -20,7 +21,7 @@ from avow.core.words import Signature, Trust
 from avow.dialects.irl import lower
 from tests.reference import generator
 
-DEFAULT = tomllib.loads(package_data.read("policies", "default.toml").decode())
+DEFAULT = tomllib.loads(data.read("policies", "default.toml").decode())
 OUTCOMES = st.sampled_from(["ALLOW", "LOG_ALLOW", "GATE", "DENY"])
 POINTS = st.sampled_from(sorted(set(DEFAULT["points"]) - {"means"}))
 INVENTORY = Inventory(

@@ -24,6 +24,7 @@ SEGMENT = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=
         ("https://API.example.com/v1/users", "HTTPS://api.example.com/v1/users"),
         ("  volume:a ", "VOLUME:/a"),
         ("volume:e\u0301", "VOLUME:/\u00e9"),
+        ("database: prod-main / orders", "DATABASE:/prod-main/orders"),
     ],
 )
 def test_reading(text, form):
@@ -32,7 +33,19 @@ def test_reading(text, form):
 
 
 @pytest.mark.parametrize(
-    "text", ["volume:", "volume:/", "/", ":", "file:/srv/*", "db:prod-*/x", "https://*/x"]
+    "text",
+    [
+        "volume:",
+        "volume:/",
+        "/",
+        ":",
+        "file:/srv/*",
+        "db:prod-*/x",
+        "https://*/x",
+        "file: /",
+        "/ /x/..",
+        "file://./",
+    ],
 )
 def test_roots_and_wildcards_are_broad(text):
     """A root or a wildcard names more than one thing."""

@@ -184,4 +184,4 @@ def test_keys_tell_how_much_was_demanded():
     """The same rule with another floor, or with a step, has another key."""
     names = {key(simple(floor, step=step)) for floor in Outcome for step in (False, True)}
     assert len(names) == 8
-    assert permits.key(simple(Outcome.GATE)) == "POL-200:GATE"
+    assert permits.key(simple(Outcome.GATE)) == "rule:POL-200:GATE"

@@ -1,7 +1,9 @@
 """The intent record: every clause on its shape, one defect at a time."""
 
 import copy
+import itertools
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from avow.core.errors import CODES, MalformedError
 from avow.core.words import DataLoss, Scope
 from avow.dialects.irl import document, lower, render
 from avow.engine.judgement import Judge
-from tests.records import ABSENT, ENVIRONMENTS, NEUTRAL, TRUSTS, TYPES, record
+from tests.records import ABSENT, ENVIRONMENTS, NEUTRAL, TRUSTS, TYPES, lattice, record
 
 
 def problems(value):
@@ -43,14 +45,10 @@ def test_the_version_must_be_exactly_this_one(version):
 
 @pytest.mark.clause("IRL-2.01")
 def test_a_missing_version_is_refused():
-    """Without a version nothing recognises the record; asked for by name, the field is missing."""
+    """A record that forgot its version is told so, together with its other problems."""
     short = {key: value for key, value in NEUTRAL.items() if key != "irl_version"}
-    with pytest.raises(MalformedError) as caught:
-        avow.evaluate(short)
-    assert caught.value.code == "declaration.unknown_dialect"
-    with pytest.raises(MalformedError) as caught:
-        lower.read(short)
-    assert caught.value.problems[0].path == "irl_version"
+    assert problems(short) == {"irl_version": "field.missing"}
+    assert problems({**short, "x": 1}) == {"irl_version": "field.missing", "x": "field.unknown"}
 
 
 @pytest.mark.clause("IRL-2.02", "IRL-2.06", "IRL-2.10", "IRL-2.13", "IRL-2.21")
@@ -286,6 +284,23 @@ def test_the_answer_is_in_the_words_of_the_protocol(fields, decision):
     assert all(key in promised or key.startswith("x_") for key in answer)
 
 
+@pytest.mark.clause("IRL-2.17", "IRL-2.18")
+def test_every_answer_has_its_types():
+    """Over a grid of records, risk and verdict have their fields, types and closed sets."""
+    for fields in itertools.islice(lattice(), 0, None, 13):
+        verdict = avow.evaluate(record(**fields))
+        answer = render.answer(verdict, verdict_id="ver_1", timestamp="2026-04-24T15:03:21.000Z")
+        risk = answer["risk"]
+        assert risk["level"] in ("low", "medium", "high", "critical")
+        assert type(risk["score"]) is int
+        assert 0 <= risk["score"] <= 100
+        assert risk["computed_by"] == "irl-v0.1"
+        assert answer["decision"] in ("ALLOW", "LOG_ALLOW", "GATE", "DENY")
+        assert re.fullmatch(r"POL-\d{3,4}: [a-z0-9-]+", answer["policy_triggered"])
+        assert answer["decision"] != "DENY" or answer["x_hint"]
+        assert answer["decision"] not in ("ALLOW", "LOG_ALLOW") or not answer["x_hint"]
+
+
 @pytest.mark.clause("IRL-2.19")
 @pytest.mark.parametrize("policy", ["default", "irl-0.1"])
 def test_the_published_example(policy, request):
@@ -307,6 +322,18 @@ def test_the_schema_is_published():
     assert set(schema["required"]) >= {"agent", "operation", "rationale", "consequences"}
     groups = ("Agent", "Operation", "Rationale", "Consequences")
     assert all(schema["$defs"][group]["additionalProperties"] is False for group in groups)
+    assert all(schema["$defs"][group]["patternProperties"] == {"^x_": {}} for group in groups)
+    assert schema["$id"].endswith(document.SCHEMA_VERSION)
+
+
+def test_an_answer_to_ten_thousand_faults_stays_readable():
+    """The first hundred problems are listed, the rest is counted, and long names are cut."""
+    many = {**NEUTRAL, **{f"{number}{'k' * 90}": 1 for number in range(2000)}}
+    with pytest.raises(MalformedError) as caught:
+        avow.evaluate(many)
+    assert len(caught.value.problems) == 100
+    assert str(caught.value).endswith("; and 1900 more")
+    assert len(str(caught.value)) < 20_000
 
 
 JUNK = st.recursive(

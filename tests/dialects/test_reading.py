@@ -46,6 +46,7 @@ def refused(body, limits=Limits()):  # noqa: B008 - frozen
         (b'{"a": -Infinity}', "a", "declaration.number_out_of_range"),
         (b'{"a": 1e400}', "a", "declaration.number_out_of_range"),
         (b'{"a": 1e20}', "a", "declaration.number_out_of_range"),
+        (b'{"a": 9007199254740993.0}', "a", "declaration.number_out_of_range"),
         (b'{"a": 9007199254740993}', "a", "declaration.number_out_of_range"),
         (b'{"a": [-9007199254740993]}', "a[0]", "declaration.number_out_of_range"),
         (b'{"a": ' + b"9" * 6000 + b"}", "a", "declaration.number_out_of_range"),
@@ -149,6 +150,17 @@ def test_comments_are_blanked_out_in_place():
     assert len(stripped) == len(body)
     assert json.loads(stripped) == {"a": 'http://x"//y', "b": 1}
     assert strip_comments(b'{"a": 1}') == b'{"a": 1}'
+
+
+def test_a_comment_ends_with_its_line_however_that_ends():
+    """After a bare carriage return the text counts again, as it does for other readers."""
+    assert json.loads(strip_comments(b'{"a": 1, // why\r "b": 2}')) == {"a": 1, "b": 2}
+
+
+def test_a_string_without_an_end_is_passed_over_once():
+    """Two hundred kilobytes of quotes and backslashes cost no more than reading them."""
+    body = b'//\n"' + b'\\"' * 100_000
+    assert strip_comments(body) == body.replace(b"//", b"  ")
 
 
 @given(JSON)

@@ -63,6 +63,16 @@ def test_a_replay_that_falls_short_says_so(irl):
             {"cases": [{"name": "n", "record": {}, "expect": {"score": 1}, "trust": "root"}]},
             "cases[0].trust",
         ),
+        (
+            {"cases": [{"name": "n", "record": {}, "expect": {"score": 1}, "trust": []}]},
+            "cases[0].trust",
+        ),
+        (
+            {"cases": [{"name": "n", "record": {}, "expect": {"score": 1}, "policy": 3}]},
+            "cases[0].policy",
+        ),
+        ({"cases": [{"name": "n", "record": "\ud800", "expect": {"score": 1}}]}, "cases[0].record"),
+        ({"cases": [{"name": "n", "record": {1, 2}, "expect": {"score": 1}}]}, "cases[0].record"),
     ],
 )
 def test_a_file_of_cases_is_read_strictly(parsed, where):

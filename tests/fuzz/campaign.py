@@ -43,17 +43,24 @@ def at_the_command_line(seed: int, count: int) -> Counter[str]:
     """Give every body to `avow evaluate -`; return how the calls ended."""
     ended = Counter()
     names = {2: "malformed", 20: "GATE", 30: "DENY"}
-    for body in bodies(seed, count):
+    for number, body in enumerate(bodies(seed, count)):
         out, err = io.StringIO(), io.StringIO()
+        # Every tenth body is shown to a person and not to a program.
+        form = [] if number % 10 == 0 else ["--json"]
         sys.stdin, before = Stdin(body), sys.stdin
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = run(["evaluate", "-", "--json"], wiring.desk)
+                code = run(["evaluate", "-", *form], wiring.desk)
         finally:
             sys.stdin = before
         assert code in names, (code, body)
-        answer = json.loads(out.getvalue())
-        assert answer.get("decision", "malformed") == names[code], body
-        assert not err.getvalue(), body
+        if form:
+            answer = json.loads(out.getvalue())
+            assert answer.get("decision", "malformed") == names[code], body
+            assert not err.getvalue(), body
+        else:
+            shown = out.getvalue() + err.getvalue()
+            assert names[code] in shown or "error declaration." in shown, body
+            assert shown.replace("\n", "").isprintable(), body
         ended[names[code]] += 1
     return ended

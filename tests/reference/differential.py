@@ -6,6 +6,7 @@ Run as a program it takes a seed and a count: `python -m tests.reference.differe
 import json
 import random
 import sys
+from collections.abc import Iterable
 
 from avow.adapters import policy_files
 from avow.core.assess import assess
@@ -14,6 +15,7 @@ from avow.core.resource import read
 from avow.core.situation import Situation
 from avow.core.words import Signature, Trust
 from avow.engine.judgement import Judge
+from tests.records import TRUSTS, lattice, record
 from tests.reference import generator, model
 
 INVENTORY = Inventory(
@@ -23,21 +25,37 @@ INVENTORY = Inventory(
 
 
 def compare(seed: int, count: int) -> int:
-    """Compare that many random records under both presets; raise on the first difference."""
+    """Compare that many random records, three in four under the default policy."""
     source = random.Random(seed)
+    return compare_all(
+        (generator.draw(source), "irl-0.1" if number % 4 == 0 else "default")
+        for number in range(count)
+    )
+
+
+def compare_lattice() -> int:
+    """Compare all 6,912 combinations under both presets, for every trust that may be registered."""
+    return compare_all(
+        (generator.Drawn(record(**fields), registered, "valid"), name)
+        for fields in lattice()
+        for name, registered in [("irl-0.1", None), *(("default", t) for t in (None, *TRUSTS))]
+    )
+
+
+def compare_all(drawn: Iterable[tuple[generator.Drawn, str]]) -> int:
+    """Compare product and model on each record; raise on the first difference."""
     judge = Judge()
     presets = {name: policy_files.preset(name) for name in ("default", "irl-0.1")}
-    for number in range(count):
-        drawn = generator.draw(source)
-        name = "irl-0.1" if number % 4 == 0 else "default"
-        registered = None if drawn.registered is None else Trust[drawn.registered.upper()]
+    number = 0
+    for number, (one, name) in enumerate(drawn, start=1):
+        registered = None if one.registered is None else Trust[one.registered.upper()]
         situation = Situation(
             policy=presets[name],
             registered_trust=registered,
-            signature=Signature(drawn.signature),
+            signature=Signature(one.signature),
             inventory=INVENTORY,
         )
-        verdict = assess(judge.read(json.dumps(drawn.record).encode()), situation)
+        verdict = assess(judge.read(json.dumps(one.record).encode()), situation)
         got = model.Judged(
             verdict.outcome.name,
             verdict.score,
@@ -47,18 +65,18 @@ def compare(seed: int, count: int) -> int:
             {finding.id for finding in verdict.findings},
         )
         expected = model.judge(
-            drawn.record,
+            one.record,
             policy=name,
-            registered=drawn.registered,
-            signature=drawn.signature,
+            registered=one.registered,
+            signature=one.signature,
             snapshots=generator.SNAPSHOTS,
             facts=generator.KNOWN_FACTS,
         )
         if got != expected:
             raise AssertionError(
-                f"seed {seed} number {number} under {name}: avow {got}, model {expected}, {drawn}"
+                f"number {number} under {name}: avow {got}, model {expected}, {one}"
             )
-    return count
+    return number
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "avow"
 def tracked() -> tuple[Path, ...]:
     """Return every file of the repository, tracked or about to be; all files outside a checkout."""
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],  # noqa: S607
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - the one on the path
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -43,3 +43,20 @@ def name_of(path: Path) -> str:
     """Return the dotted name of a module of the package."""
     parts = path.relative_to(SOURCE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def history(name: str) -> list[str]:
+    """Return the content of a file at the commits that changed it, newest first; none outside git."""
+
+    def git(*arguments: str) -> str:
+        ended = subprocess.run(
+            ["git", *arguments],  # noqa: S607 - the one on the path
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return ended.stdout if ended.returncode == 0 else ""
+
+    commits = git("rev-list", "--max-count=30", "HEAD", "--", name).split()
+    return [content for commit in commits if (content := git("show", f"{commit}:{name}"))]

@@ -9,9 +9,10 @@ import pytest
 from avow.adapters import policy_files
 from avow.core import canonical
 from avow.dialects.irl import document
-from tests.tidy.sources import ROOT
+from tests.tidy.sources import ROOT, history
 
-FROZEN = tomllib.loads((ROOT / "specs" / "frozen.toml").read_text())
+FILE = ROOT / "specs" / "frozen.toml"
+FROZEN = tomllib.loads(FILE.read_text())
 VECTORS = sorted((ROOT / "tests" / "vectors").glob("*.json"))
 
 
@@ -38,9 +39,25 @@ def test_nothing_changed_under_its_version():
 
 
 @pytest.mark.clause("IRL-6.16")
-def test_a_change_would_be_found():
-    """A digest moves with the smallest change of content."""
-    schema = document.schema()
-    before = canonical.digest("x", canonical.encode(schema))
-    schema["title"] = "Another"
-    assert canonical.digest("x", canonical.encode(schema)) != before
+def test_what_was_written_down_stays():
+    """No commit changed or removed the digest of a version that an earlier one had recorded."""
+    for text in history("src/avow/data/specs/frozen.toml"):
+        assert lost(tomllib.loads(text), FROZEN) == []
+
+
+def lost(before, now):
+    """Return the recorded versions that are gone or have another digest."""
+    return [
+        (name, version)
+        for name, versions in before.items()
+        for version, digest in versions.items()
+        if now.get(name, {}).get(version) != digest
+    ]
+
+
+@pytest.mark.clause("IRL-6.16")
+def test_a_rewritten_digest_would_be_found():
+    """A changed and a removed line both count as lost; an added one does not."""
+    assert lost({"a": {"1": "x"}}, {"a": {"1": "y"}}) == [("a", "1")]
+    assert lost({"a": {"1": "x"}}, {}) == [("a", "1")]
+    assert lost({"a": {"1": "x"}}, {"a": {"1": "x", "2": "y"}}) == []

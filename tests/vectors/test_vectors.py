@@ -25,6 +25,7 @@ def judge(trial):
     return avow.evaluate(trial.record, policy=trial.policy, trust=trust)
 
 
+@pytest.mark.clause("IRL-6.01")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_through_the_library(file):
     """Every vector comes out as expected in process."""

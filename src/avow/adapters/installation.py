@@ -7,6 +7,7 @@ from avow.engine.doctor import Installation
 
 # The versions of requirements.in; a tidy test keeps the two alike.
 TESTED = {
+    "cryptography": "50.0.2",
     "jiter": "0.19.0",
     "pydantic": "2.14.3",
     "pyyaml": "6.0.3",

@@ -14,33 +14,34 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from avow.adapters import package_data
+from avow import data
 from avow.core import policy_reading, relaxing
 from avow.core.errors import MalformedError, Problem
 from avow.core.policy import Policy
 
 BASELINE = "default"
 _EXTENDS_MAX = 8
-_Stamp = tuple[int, int, int]
+_DEPTH_MAX = 24
+_Stamp = tuple[int, int, int, int]
 Alarm = Callable[[str, MalformedError], None]
 
 
 def presets() -> tuple[str, ...]:
     """Return the names of the policies that ship with Avow."""
-    return tuple(name.removesuffix(".toml") for name in package_data.names("policies"))
+    return tuple(name.removesuffix(".toml") for name in data.names("policies"))
 
 
 @cache
 def preset(name: str) -> Policy:
     """Return a shipped policy."""
-    return _checked(_resolved(_parsed(package_data.read("policies", f"{name}.toml"), name), name))
+    return _checked(_resolved(_parsed(data.read("policies", f"{name}.toml"), name), name))
 
 
 def load(path: Path) -> Policy:
     """Return the policy in a file, compared with the built-in one, or raise with every problem."""
     try:
         body = path.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _malformed("policy.not_found", str(path), _reason(error)) from None
     return _checked(_resolved(_parsed(body, str(path)), str(path)))
 
@@ -94,9 +95,9 @@ class PolicyFile:
     def _stamp(self) -> _Stamp | None:
         try:
             found = self._path.stat()
-        except OSError:
+        except (OSError, ValueError):
             return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def source(name: str, alarm: Alarm) -> Preset | PolicyFile:
@@ -106,10 +107,19 @@ def source(name: str, alarm: Alarm) -> Preset | PolicyFile:
 
 def _parsed(body: bytes, origin: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(body.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        parsed = tomllib.loads(body.decode("utf-8"))
+        deep = _is_deep(parsed, _DEPTH_MAX)
+    except (ValueError, RecursionError) as error:
         told = "nests too deep" if isinstance(error, RecursionError) else str(error)
         raise _malformed("policy.unreadable", origin, told[:1].lower() + told[1:]) from None
+    if deep:
+        raise _malformed("policy.unreadable", origin, f"nests deeper than {_DEPTH_MAX} levels")
+    return parsed
+
+
+def _is_deep(value: Any, left: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(left == 0 or _is_deep(item, left - 1) for item in inner)
 
 
 def _resolved(parsed: dict[str, Any], origin: str) -> dict[str, Any]:
@@ -121,7 +131,7 @@ def _resolved(parsed: dict[str, Any], origin: str) -> dict[str, Any]:
         if base not in presets():
             told = f"extends `{base}`, which is not one of {', '.join(presets())}"
             raise _malformed("policy.invalid", origin, told)
-        below = _parsed(package_data.read("policies", f"{base}.toml"), str(base))
+        below = _parsed(data.read("policies", f"{base}.toml"), str(base))
         # A switch that loosens is never inherited: who relaxes must say so in their own file.
         below.pop("allow_relaxing", None)
         parsed = policy_reading.merge(below, parsed)
@@ -141,12 +151,12 @@ def _checked(source: dict[str, Any]) -> Policy:
 
 @cache
 def _baseline_source() -> dict[str, Any]:
-    return _parsed(package_data.read("policies", f"{BASELINE}.toml"), BASELINE)
+    return _parsed(data.read("policies", f"{BASELINE}.toml"), BASELINE)
 
 
 def _malformed(code: str, origin: str, told: str) -> MalformedError:
     return MalformedError(code, [Problem(origin, code, told)])
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or "cannot be read").lower()
+def _reason(error: OSError | ValueError) -> str:
+    return (getattr(error, "strerror", None) or "cannot be read").lower()

@@ -4,6 +4,8 @@ Owns the content and the words, not the drawing. Text by an agent is boxed as un
 with everything invisible written out.
 """
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from avow.core.finding import Finding, Source
@@ -48,7 +50,8 @@ class Card:
     target: str
     circumstances: str
     agent: str
-    goal: str
+    trust: str
+    boxed: tuple[tuple[str, str], ...]
     points: tuple[tuple[str, int], ...]
     total: int
     lines: tuple[Line, ...]
@@ -70,10 +73,11 @@ def card(intent: Intent, verdict: Verdict) -> Card:
         level=verdict.level.word,
         score=verdict.score,
         verb=effect.means.upper(),
-        target=show(str(effect.resource)),
+        target=_quoted(str(effect.resource)),
         circumstances=_circumstances(verdict),
-        agent=f"{show(declaration.agent)} ({_trust(intent, verdict)})",
-        goal=str(declaration.goal),
+        agent=_quoted(declaration.agent),
+        trust=_trust(intent, verdict),
+        boxed=tuple(_boxed(intent)),
         points=tuple((point.name, point.points) for point in points if point.points),
         total=sum(point.points for point in points),
         lines=tuple(
@@ -87,6 +91,26 @@ def card(intent: Intent, verdict: Verdict) -> Card:
         relaxes=policy.relaxes,
         digest=verdict.digest,
     )
+
+
+def _quoted(text: str) -> str:
+    """Return a name between backticks that it cannot close by itself."""
+    inner = show(text).replace("`", "\\u{60}")
+    return f"`{inner}`"
+
+
+def _boxed(intent: Intent) -> Iterator[tuple[str, str]]:
+    """Yield texts by the agent, each with the words that say so."""
+    declaration = intent.declaration
+    runnable = declaration.runnable
+    if declaration.goal:
+        yield "the agent says (unverified)", str(declaration.goal)
+    for name, text in (("command", runnable.command), ("SQL", runnable.sql)):
+        if text is not None:
+            yield f"{name} that would run ({intent.inspection})", show(text)
+    if runnable.tool_call is not None:
+        call = json.dumps(runnable.tool_call)
+        yield f"tool call that would be made ({intent.inspection})", show(call)
 
 
 def _line(finding: Finding, verdict: Verdict) -> Line:

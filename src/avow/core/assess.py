@@ -95,15 +95,21 @@ def _placed(opinions: list[opinion.Opinion]) -> Iterator[Finding]:
 
 def _asked(assessor: Assessor, matter: Matter) -> list[Finding]:
     try:
-        return list(assessor(matter))
+        return [_genuine(finding) for finding in assessor(matter)]
     except Exception as error:  # noqa: BLE001 - whatever goes wrong in a check must deny
         return [_failed(getattr(assessor, "__name__", "an assessor"), error)]
+
+
+def _genuine(finding: Finding) -> Finding:
+    if not isinstance(finding, Finding):
+        raise TypeError("an assessor returned something that is not a finding")
+    return finding
 
 
 def _failed(name: str, error: Exception) -> Finding:
     # The text of the error may hold what the agent sent, so only its kind is told.
     return Finding(
-        "AVOW-002",
+        "POL-901",
         "check-failed",
         Source.JUDGE,
         Outcome.DENY,

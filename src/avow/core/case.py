@@ -20,6 +20,7 @@ from avow.core.policy import OPEN_FIELDS, Policy, TrustSource
 from avow.core.resource import Resource
 from avow.core.situation import Situation
 from avow.core.words import (
+    SEVERITY,
     DataLoss,
     Environment,
     Inspection,
@@ -31,7 +32,8 @@ from avow.core.words import (
     Truth,
 )
 
-_SEVERITY = {Environment.LOCAL: 0, Environment.STAGING: 1, Environment.PRODUCTION: 2}
+# Every delete has at least this hazard.
+_SNAPSHOT_FROM_HAZARD = 3
 # Whole words, where `_` and `-` end a word: `prod_db` names production.
 _NAMED = re.compile(r"(?<![a-z0-9])(local|staging|production|prod)(?![a-z0-9])")
 _HINTS = ("local", "staging", "prod")
@@ -132,7 +134,7 @@ def _case(
         declaration.keeps_diligence and inspection is not Inspection.OBSERVED,
         _verified(claims, situation, settled.hazard, assumed),
         any(map(str.strip, claims.alternatives)),
-        _rollback(effect, claims, situation, assumed),
+        _rollback(effect, claims, situation, settled.hazard, assumed),
         settled.affects_backups,
         claims.data_loss,
         source is not None and source is not environment,
@@ -161,14 +163,14 @@ def _settled(
     reversible = _reversible(effect, known)
     backups = _worse(claims.affects_backups, known.affects_backups)
     # 2
-    danger = hazard.of(
+    hazard_class = hazard.of(
         effect.means, environment=environment, reversible=reversible, affects_backups=backups
     )
     # 3
-    if backups is Truth.UNKNOWN and danger >= policy.backups_assumed_from_hazard:
+    if backups is Truth.UNKNOWN and hazard_class >= policy.backups_assumed_from_hazard:
         assumed.append(_BACKUPS_ABSENT)
-        return _Settled(environment, reversible, danger, affects_backups=True)
-    return _Settled(environment, reversible, danger, backups is Truth.YES)
+        return _Settled(environment, reversible, hazard_class, affects_backups=True)
+    return _Settled(environment, reversible, hazard_class, backups is Truth.YES)
 
 
 def _trust(claims: Claims, situation: Situation, assumed: list[Assumption]) -> Trust:
@@ -191,13 +193,11 @@ def _trust(claims: Claims, situation: Situation, assumed: list[Assumption]) -> T
 
 
 def _environment(effect: Effect, known: Known, assumed: list[Assumption]) -> Environment:
-    claimed = effect.environment
-    if claimed is None and known.environment is None:
+    told = [place for place in (effect.environment, known.environment) if place is not None]
+    if not told:
         assumed.append(_NO_ENVIRONMENT)
         return Environment.PRODUCTION
-    if claimed is None or known.environment is None:
-        return claimed or known.environment or Environment.PRODUCTION
-    return max(claimed, known.environment, key=_SEVERITY.__getitem__)
+    return max(told, key=SEVERITY.__getitem__)
 
 
 def _reversible(effect: Effect, known: Known) -> Truth:
@@ -214,10 +214,12 @@ def _worse(claim: Truth, observed: Truth) -> Truth:
     return Truth.NO if Truth.NO in (claim, observed) else Truth.UNKNOWN
 
 
-def _verified(claims: Claims, situation: Situation, danger: int, assumed: list[Assumption]) -> bool:
+def _verified(
+    claims: Claims, situation: Situation, hazard_class: int, assumed: list[Assumption]
+) -> bool:
     if claims.verified is not Truth.YES:
         return False
-    needs_evidence = danger >= situation.policy.evidence_from_hazard
+    needs_evidence = hazard_class >= situation.policy.evidence_from_hazard
     if needs_evidence and not situation.inventory.resolves(claims.evidence):
         assumed.append(_NO_EVIDENCE)
         return False
@@ -225,11 +227,16 @@ def _verified(claims: Claims, situation: Situation, danger: int, assumed: list[A
 
 
 def _rollback(
-    effect: Effect, claims: Claims, situation: Situation, assumed: list[Assumption]
+    effect: Effect,
+    claims: Claims,
+    situation: Situation,
+    hazard_class: int,
+    assumed: list[Assumption],
 ) -> bool:
     if claims.rollback_plan is not Truth.YES:
         return False
-    needs_snapshot = situation.policy.rollback_needs_snapshot and effect.means is Means.DELETE
+    policy = situation.policy
+    needs_snapshot = policy.rollback_needs_snapshot and hazard_class >= _SNAPSHOT_FROM_HAZARD
     if needs_snapshot and not situation.inventory.restores(claims.snapshot_id, effect.resource):
         assumed.append(_NO_SNAPSHOT)
         return False

@@ -12,18 +12,17 @@ from avow.core.effect import Effect
 from avow.core.resource import Resource
 from avow.core.untrusted import Untrusted
 from avow.core.words import (
+    TRUST,
     DataLoss,
     Environment,
     Means,
     Origin,
     Predicate,
     Scope,
-    Trust,
     Truth,
 )
 
 _FLAG = {True: "true", False: "false"}
-_TRUST = {trust.word: trust for trust in Trust}
 
 
 def meaning(value: Declaration) -> str:
@@ -111,7 +110,7 @@ def _texts(values: tuple[str, ...]) -> str:
 def _read_claims(value: dict[str, Any]) -> Claims:
     source = value["source_environment"]
     return Claims(
-        trust=_TRUST[value["trust"]],
+        trust=TRUST[value["trust"]],
         verified=Truth(value["verified"]),
         evidence=tuple(value["evidence"]),
         assumed_safe=Truth(value["assumed_safe"]),

@@ -5,16 +5,16 @@ of conditions; a table with several of them needs every one. There is no express
 misspelt field, operator or value is a problem at load, never a rule that silently cannot match.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from fnmatch import translate
 from operator import attrgetter
-from re import compile as compile_pattern
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from avow.core import resource
 from avow.core.errors import Problem
+from avow.core.hazard import HIGHEST
 from avow.core.words import (
     DataLoss,
     Environment,
@@ -202,10 +202,21 @@ def _compiled(name: str, operator: str, given: Any, path: str, problems: list[Pr
     else:
         wanted = str if operator in ("under", "like") else kind
         value = _value(given, wanted, path, problems)
+    if name == "hazard" and not all(0 <= given <= HIGHEST for given in _listed(value)):
+        message = f"hazards are whole numbers from 0 to {HIGHEST}"
+        problems.append(Problem(path, "policy.invalid", message))
     if len(problems) > before:
         return _refused
+    if kind is resource.Resource and operator == "like":
+        # Compared with the canonical form, so written in it: `table:x*` means `TABLE:/x*`.
+        value = str(resource.read(value))
     build, _ = OPERATORS[operator]
     return build(attrgetter(name), value)
+
+
+def _listed(value: Any) -> Iterable[int]:
+    whole = value if isinstance(value, frozenset) else {value}
+    return [number for number in whole if type(number) is int]
 
 
 def _values(given: Any, kind: type, path: str, problems: list[Problem]) -> frozenset[Any]:
@@ -237,7 +248,9 @@ def _spelled(member: Enum) -> str:
 
 
 def _like(get: Callable[[Any], Any], glob: str) -> Test:
-    matches = compile_pattern(translate(glob)).match
+    """Match `*` and `?`; everything else, brackets too, stands for itself."""
+    pattern = re.escape(glob).replace(r"\*", ".*").replace(r"\?", ".")
+    matches = re.compile(pattern, re.DOTALL).fullmatch
     return lambda case: matches(str(get(case))) is not None
 
 

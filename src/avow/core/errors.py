@@ -38,7 +38,6 @@ class Code:
     status: int
     meaning: str
     hint: str
-    retryable: bool = False
 
 
 def _malformed(status: int, meaning: str, hint: str) -> Code:
@@ -127,16 +126,31 @@ CODES: dict[str, Code] = {
         "the policy is softer than the built-in one and does not say so",
         "tighten it, or set `allow_relaxing = true`, which every verdict then shows",
     ),
+    "inventory.invalid": _malformed(
+        422,
+        "a fact about a resource cannot be read",
+        "name resources as in a record, environments by their word, and facts by true or false",
+    ),
+    "identity.invalid": _malformed(
+        422,
+        "the identifier is not a did:key of an Ed25519 key",
+        "use the did:key that was printed when the key was made",
+    ),
+    "checkpoint.invalid": _malformed(
+        422,
+        "the text is not a signed checkpoint of a journal",
+        "pass the note exactly as it was given out, blank line and signatures included",
+    ),
     "cases.invalid": _malformed(
         422,
         "a file of cases does not describe cases",
         "each case needs a name, a record and what it expects",
     ),
     "settings.unknown_key": _malformed(
-        422, "there is no such setting", "`avow settings` lists all of them"
+        422, "there is no such setting", "check the spelling, or take it out"
     ),
     "settings.invalid": _malformed(
-        422, "a setting has a value outside its bounds", "`avow settings` shows the bounds"
+        422, "a setting has a value outside its bounds", "choose a value within the bounds named"
     ),
     "settings.unreadable": _malformed(
         422, "the settings file is missing or is not TOML", "look at the line and column"
@@ -151,6 +165,9 @@ CODES: dict[str, Code] = {
         "report the incident id together with the steps that led to it",
     ),
 }
+
+
+PROBLEMS_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +211,13 @@ class MalformedError(AvowError):
     family = Family.MALFORMED
 
     def __init__(self, code: str, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        count = len(self.problems)
+        given = tuple(problems)
+        # An answer is read by somebody: whoever sends ten thousand faults is told of the first.
+        self.problems = given[:PROBLEMS_MAX]
+        count = len(given)
         listed = "; ".join(f"{p.path}: {p.message}" if p.path else p.message for p in self.problems)
-        super().__init__(code, f"{count} problem{'s' if count != 1 else ''}: {listed}")
+        more = f"; and {count - PROBLEMS_MAX} more" if count > PROBLEMS_MAX else ""
+        super().__init__(code, f"{count} problem{'s' if count != 1 else ''}: {listed}{more}")
 
 
 class RefusedError(AvowError):

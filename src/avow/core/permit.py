@@ -50,8 +50,9 @@ class Relief:
 
 
 def key(finding: Finding) -> str:
-    """Return what names a finding on a permit: its id and how much it demanded."""
-    return f"{finding.id}:{finding.floor.name}{'+step' if finding.step else ''}"
+    """Return what names a finding on a permit: who spoke, its id and how much it demanded."""
+    step = "+step" if finding.step else ""
+    return f"{finding.source.name.lower()}:{finding.id}:{finding.floor.name}{step}"
 
 
 def relieve(verdict: Verdict, permits: Iterable[Permit], *, now_ms: int) -> Relief:

@@ -51,6 +51,19 @@ class Weights:
     total_data_loss: Point
     discounts: Mapping[Trust, int]
 
+    def listed(self) -> tuple[Point, ...]:
+        """Return every point, the means first, in the order they are added."""
+        return (
+            *self.means.values(),
+            self.production,
+            self.irreversible,
+            self.unverified,
+            self.no_alternatives,
+            self.affects_backups,
+            self.delete_without_rollback,
+            self.total_data_loss,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Band:

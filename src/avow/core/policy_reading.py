@@ -28,7 +28,7 @@ from avow.core.policy_table import Table
 from avow.core.words import Environment, Level, Means, Outcome, Trust
 
 DIGEST_DOMAIN = "avow-policy-1"
-_ID = re.compile(r"[A-Z]{2,8}-[0-9]{3,4}")
+_ID = re.compile(r"POL-[0-9]{3,4}")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 # How a score's points are called; the six reasons of the specification are its own words.
 _REASONS = {
@@ -96,9 +96,15 @@ def _digest(source: dict[str, Any], problems: list[Problem]) -> str:
 
 
 def _merged_rules(base: list[Any], over: list[Any]) -> list[Any]:
-    def name(rule: Any) -> Any:
-        return rule.get("id") if isinstance(rule, dict) else None
+    def name(rule: Any) -> str | None:
+        given = rule.get("id") if isinstance(rule, dict) else None
+        return given if isinstance(given, str) else None
 
+    # Of two rules with one id the later would win in silence, and it may be the milder one.
+    problems: list[Problem] = []
+    _distinct([found for rule in over if (found := name(rule)) is not None], problems)
+    if problems:
+        raise MalformedError("policy.invalid", problems)
     replaced = {name(rule): rule for rule in over if name(rule) is not None}
     kept = [replaced.pop(name(rule), rule) for rule in base]
     return kept + [rule for rule in over if name(rule) is None or name(rule) in replaced]
@@ -136,7 +142,7 @@ def _bands(table: Table) -> Bands:
             inner.problem("from", "must start above the band before it and not be milder")
         if not bands and start != 0:
             inner.problem("from", "the lowest band starts at 0")
-        bands.append(Band(level, start, outcome, identity, slug, _hint(inner)))
+        bands.append(Band(level, start, outcome, identity, slug, _hint(inner, outcome)))
         inner.close()
     table.close()
     low, medium, high, critical = bands
@@ -152,12 +158,17 @@ def _matrix(table: Table) -> Matrix:
         for environment in Environment:
             cells[means, environment] = row.choice(environment.value, Outcome)
         row.close()
-    hint = _hint(table)
+    hint = _hint(table, max(cells.values()))
     least.close()
     table.close()
     findings = {
         (means, environment): Finding(
-            identity, slug, Source.MATRIX, outcome, f"{means} in {environment}", hint
+            identity,
+            slug,
+            Source.MATRIX,
+            outcome,
+            f"{means} in {environment}",
+            hint if outcome >= Outcome.GATE else "",
         )
         for (means, environment), outcome in cells.items()
     }
@@ -169,10 +180,15 @@ def _rules(top: Table, problems: list[Problem]) -> tuple[Rule, ...]:
         _rule(Table(entry, f"rules[{n}]", problems), problems, f"rules[{n}]")
         for n, entry in enumerate(top.entries("rules"))
     )
-    ids = [rule.id for rule in rules]
-    for repeated in sorted({name for name in ids if ids.count(name) > 1}):
-        top.problem("rules", f"`{repeated}` names two rules")
+    _distinct([rule.id for rule in rules], problems)
     return rules
+
+
+def _distinct(ids: list[Any], problems: list[Problem]) -> None:
+    problems.extend(
+        Problem("rules", "policy.invalid", f"`{repeated}` names two rules")
+        for repeated in sorted({name for name in ids if ids.count(name) > 1})
+    )
 
 
 def _fields(rule: Rule) -> frozenset[str]:
@@ -184,7 +200,7 @@ def _rule(table: Table, problems: list[Problem], path: str) -> Rule:
     step = table.flag("step", default=False)
     # A rule that only asks for a step has no floor of its own.
     outcome = table.choice("outcome", Outcome, default=Outcome.ALLOW if step else None)
-    says, hint = table.text("says"), _hint(table)
+    says, hint = table.text("says"), _hint(table, outcome)
     when = condition.read(table.raw("when"), f"{path}.when", problems)
     because = tuple(
         _phrase(Table(entry, f"{path}.because[{n}]", problems), f"{path}.because[{n}]", problems)
@@ -212,8 +228,11 @@ def _phrase(table: Table, path: str, problems: list[Problem]) -> tuple[condition
     return when, phrase
 
 
-def _hint(table: Table) -> str:
-    return table.text("hint") if table.has("hint") else ""
+def _hint(table: Table, outcome: Outcome) -> str:
+    """Return what would be accepted; whoever denies must say."""
+    if table.has("hint") or outcome is Outcome.DENY:
+        return table.text("hint")
+    return ""
 
 
 def _identity(table: Table) -> tuple[str, str]:

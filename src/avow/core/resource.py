@@ -8,9 +8,11 @@ Clauses: IRL-2.06.
 """
 
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 UNNAMED_SCHEME = "RESOURCE"
+_NOWHERE = ("", ".", "..")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,11 @@ class Resource:
         named = (self.authority, *self.segments)
         return not any(named) or any("*" in part for part in named)
 
+    def and_above(self) -> Iterator["Resource"]:
+        """Yield this resource and everything above it, up to the root of its scheme."""
+        for length in range(len(self.segments), -1, -1):
+            yield Resource(self.scheme, self.authority, self.segments[:length])
+
     def contains(self, other: "Resource") -> bool:
         """Return whether `other` is this resource or lies below it."""
         return (
@@ -43,9 +50,9 @@ class Resource:
 def read(text: str) -> Resource:
     """Return the resource that a free target text names, as `volume:prod-db-main` does.
 
-    Total: every text names something. Empty and `.` segments vanish, `..` removes its parent and
-    never climbs above the root, schemes and authorities do not depend on letter case, and the
-    text is brought to Unicode form C. A text without a scheme gets the scheme RESOURCE.
+    Total: every text names something. Empty and `.` segments and outer blanks vanish, `..` removes
+    its parent and never climbs above the root, schemes and authorities do not depend on letter
+    case, and the text is brought to Unicode form C. Without a scheme it gets the scheme RESOURCE.
     """
     text = unicodedata.normalize("NFC", text).strip()
     scheme, colon, rest = text.partition(":")
@@ -54,14 +61,16 @@ def read(text: str) -> Resource:
     authority = ""
     if rest.startswith("//"):
         authority, _, rest = rest[2:].partition("/")
-    return Resource(scheme.upper(), authority.lower(), _walked(rest))
+    authority = "" if authority.strip() in _NOWHERE else authority.strip().lower()
+    return Resource(scheme.strip().upper(), authority, _walked(rest))
 
 
 def _walked(path: str) -> tuple[str, ...]:
     segments: list[str] = []
     for segment in path.split("/"):
-        if segment == "..":
+        name = segment.strip()
+        if name == "..":
             del segments[-1:]
-        elif segment not in ("", "."):
-            segments.append(segment)
+        elif name not in _NOWHERE:
+            segments.append(name)
     return tuple(segments)

@@ -1,11 +1,11 @@
 """Text that came from an agent, a tool or a stranger: shown, never obeyed.
 
-Owns the one way such text is made visible. `show` is injective: two different texts never look
-alike, and nothing invisible, reordering or line-breaking survives it. It does not know any
-channel's markup; a channel escapes the result once more in its own way.
+Owns the one way such text is made visible. `show` is injective: two different texts never come out
+the same, and nothing invisible, reordering or line-breaking survives it. Letters that merely look
+alike stay what they are. It does not know any channel's markup; a channel escapes once more.
 """
 
-import re
+import unicodedata
 from dataclasses import dataclass
 
 # Printable by Unicode category, yet drawn as nothing or as blank: variation selectors, fillers,
@@ -17,7 +17,6 @@ _DRAWN_AS_NOTHING = frozenset(
     ]
 )
 _SHORT = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_ALL_PLAIN = re.compile(r"(?:[!-\[\]-~]+ ?)*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +34,19 @@ class Untrusted:
 
 def show(text: str) -> str:
     r"""Return `text` with everything that cannot be seen written out, as in `\u{200b}`."""
-    if _ALL_PLAIN.match(text):
+    if text.isascii() and text.isprintable() and "  " not in text and "\\" not in text:
         return text
-    shown: list[str] = []
-    for index, character in enumerate(text):
-        after_space = index > 0 and text[index - 1] == " "
-        shown.append(_visible(character, after_space=after_space))
-    return "".join(shown)
+    return "".join(map(_visible, text, f"x{text}"))
 
 
-def _visible(character: str, *, after_space: bool) -> str:
+def _visible(character: str, before: str) -> str:
+    """Return one character as it is shown after the one before it."""
     short = _SHORT.get(character)
     if short is not None:
         return short
     hidden = not character.isprintable() or ord(character) in _DRAWN_AS_NOTHING
-    # A run of blanks can push the end of a line out of sight, so only the first one is bare.
-    if hidden or (character == " " and after_space):
-        return f"\\u{{{ord(character):x}}}"
-    return character
+    # A run of blanks pushes the end of a line out of sight, and a pile of accents covers the lines
+    # above and below: only the first of each is bare.
+    piled = character == " " == before
+    piled = piled or (unicodedata.combining(character) and unicodedata.combining(before)) != 0
+    return f"\\u{{{ord(character):x}}}" if hidden or piled else character

@@ -19,7 +19,7 @@ from avow.core.risk import Risk
 from avow.core.words import Level, Outcome
 
 NOTHING_CHECKED = Finding(
-    "AVOW-001",
+    "POL-900",
     "nothing-checked",
     Source.JUDGE,
     Outcome.DENY,

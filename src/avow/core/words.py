@@ -48,6 +48,9 @@ class Trust(_Rank):
     VERIFIED = 3
 
 
+TRUST = {trust.word: trust for trust in Trust}
+
+
 @unique
 class Level(_Rank):
     """The band a risk score falls into."""
@@ -99,6 +102,9 @@ class Environment(_Word):
     LOCAL = "local"
     STAGING = "staging"
     PRODUCTION = "production"
+
+
+SEVERITY = {Environment.LOCAL: 0, Environment.STAGING: 1, Environment.PRODUCTION: 2}
 
 
 @unique

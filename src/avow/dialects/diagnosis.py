@@ -14,8 +14,7 @@ from typing import Any
 from avow.core.canonical import INTEGER_MAX
 from avow.core.errors import Problem
 
-_PROBLEMS_MAX = 100
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -56,7 +55,7 @@ def problems(body: bytes, depth_max: int, *, first: str) -> tuple[Problem, ...]:
         return (Problem("", "declaration.not_json", told),)
     found = tuple(_walk(value, ""))
     # The two readers disagree: the strict one is right, whatever it was that it saw.
-    return found[:_PROBLEMS_MAX] or (Problem("", "declaration.not_json", _lowered(first)),)
+    return found or (Problem("", "declaration.not_json", _lowered(first)),)
 
 
 def _lowered(message: str) -> str:
@@ -81,7 +80,7 @@ def _integer(text: str) -> int | _Number:
 
 
 def _float(text: str) -> float | _Number:
-    return float(text) if abs(float(text)) <= INTEGER_MAX else _Number(text)
+    return float(text) if abs(float(text)) < INTEGER_MAX else _Number(text)
 
 
 def _walk(value: Any, path: str) -> Iterator[Problem]:

@@ -19,7 +19,9 @@ from avow.core.errors import MalformedError, Problem
 from avow.dialects import diagnosis
 
 # A string or a comment: whichever starts first is taken whole, so `//` inside a string stays.
-_STRING_OR_COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*', re.DOTALL)
+# A string without an end is taken to the end of the text, once; a comment ends with its line,
+# however that ends, so that no reader sees a field where another sees a comment.
+_STRING_OR_COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*+"?|//[^\r\n]*', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def _unambiguous(value: Any, depth_left: int) -> bool:
             if type(item) is not str and not _unambiguous(item, depth_left - 1):
                 return False
         return True
-    # A large fraction is written back as a large integer, so one bound serves for both.
-    if kind is int or kind is float:
+    if kind is int:
         return bool(-INTEGER_MAX <= value <= INTEGER_MAX)
-    return True
+    # A large fraction may have been an odd integer that was rounded to the bound.
+    return kind is not float or bool(-INTEGER_MAX < value < INTEGER_MAX)

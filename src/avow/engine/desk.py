@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from avow.core import ids
-from avow.core.assess import assess
 from avow.core.intent import Intent
 from avow.core.policy import Policy
-from avow.core.situation import Situation
 from avow.core.verdict import Verdict
 from avow.core.words import Trust
 from avow.engine.conformance import Register
 from avow.engine.doctor import Check
 from avow.engine.drill import Incident
-from avow.engine.judgement import AUTO, Judge
+from avow.engine.judgement import AUTO, Judge, Vouched
 from avow.engine.ports import Clock, Entropy
 
 
@@ -64,7 +62,7 @@ class Desk:
     ) -> Evaluation:
         """Judge a body and give the verdict an id and a time; nothing is recorded."""
         intent = self.judge.read(body, dialect)
-        verdict = assess(intent, Situation(policy=policy, registered_trust=trust))
+        verdict = self.judge.assess(intent, policy=policy, vouched=Vouched(trust=trust))
         now_ms = self.clock.now_ms()
         return Evaluation(
             intent=intent,

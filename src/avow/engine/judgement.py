@@ -11,9 +11,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from avow.core.assess import assess
+from avow.core.assess import Assessor, assess
 from avow.core.declaration import Declaration
 from avow.core.errors import MalformedError, Problem
 from avow.core.intent import Intent, seal
@@ -28,18 +28,19 @@ from avow.dialects.irl import lower as irl
 AUTO = "auto"
 
 
-class Dialect(Protocol):
+@dataclass(frozen=True, slots=True)
+class Dialect:
     """One spelling: whether a value is meant in it, and what it declares."""
 
     recognises: Callable[[Any], bool]
     read: Callable[[Any], Declaration]
 
 
-DIALECTS: dict[str, Any] = {irl.NAME: irl}
+DIALECTS = {irl.NAME: Dialect(irl.recognises, irl.read)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Vouched:
     """What the caller vouches for about the one who declares, and about the world."""
 
     trust: Trust | None = None
@@ -47,14 +48,22 @@ class Known:
     inventory: Inventory = EMPTY
 
 
-NOTHING_KNOWN = Known()
+NOTHING_VOUCHED = Vouched()
 
 
 class Judge:
-    """Reads and judges declarations; counts what it had to refuse, by code."""
+    """Reads and judges declarations; counts what it had to refuse, by code.
 
-    def __init__(self, limits: reading.Limits = reading.DEFAULT_LIMITS) -> None:
+    `assessors` are further checks that join every judgement; they can only harden.
+    """
+
+    def __init__(
+        self,
+        limits: reading.Limits = reading.DEFAULT_LIMITS,
+        assessors: tuple[Assessor, ...] = (),
+    ) -> None:
         self._limits = limits
+        self._assessors = assessors
         self.refused: Counter[str] = Counter()
 
     def read(self, body: bytes, dialect: str = AUTO) -> Intent:
@@ -68,20 +77,28 @@ class Judge:
         return seal(declaration, source_digest=hashlib.sha256(body).hexdigest())
 
     def judge(
-        self, body: bytes, *, policy: Policy, known: Known = NOTHING_KNOWN, dialect: str = AUTO
+        self,
+        body: bytes,
+        *,
+        policy: Policy,
+        vouched: Vouched = NOTHING_VOUCHED,
+        dialect: str = AUTO,
     ) -> Verdict:
         """Return the verdict on a body under a policy, given what the caller vouches for."""
-        intent = self.read(body, dialect)
+        return self.assess(self.read(body, dialect), policy=policy, vouched=vouched)
+
+    def assess(self, intent: Intent, *, policy: Policy, vouched: Vouched) -> Verdict:
+        """Return the verdict on an intent that was read before."""
         situation = Situation(
             policy=policy,
-            registered_trust=known.trust,
-            signature=known.signature,
-            inventory=known.inventory,
+            registered_trust=vouched.trust,
+            signature=vouched.signature,
+            inventory=vouched.inventory,
         )
-        return assess(intent, situation)
+        return assess(intent, situation, assessors=self._assessors)
 
 
-def _dialect(value: Any, wanted: str) -> Any:
+def _dialect(value: Any, wanted: str) -> Dialect:
     if wanted == AUTO:
         for dialect in DIALECTS.values():
             if dialect.recognises(value):

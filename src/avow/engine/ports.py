@@ -24,6 +24,21 @@ class Entropy(Protocol):
         ...
 
 
+class Signer(Protocol):
+    """A key that signs; it must never show its secret, and a good signature must check as such."""
+
+    name: str
+
+    @property
+    def public_key(self) -> bytes:
+        """Return the 32 bytes of the public key."""
+        ...
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the signature over a message."""
+        ...
+
+
 class PolicySource(Protocol):
     """A policy that may change while Avow runs.
 

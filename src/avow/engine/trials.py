@@ -4,15 +4,14 @@ Owns the shape of a file of trials and the comparison. The same files drive the 
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from avow.core.errors import MalformedError, Problem
 from avow.core.verdict import Verdict
-from avow.core.words import Trust
+from avow.core.words import TRUST, Trust
 
-_TRUST = {trust.word: trust for trust in Trust}
 _EXPECTABLE: dict[str, Callable[[Verdict], Any]] = {
     "outcome": lambda verdict: verdict.outcome.name,
     "score": lambda verdict: verdict.score,
@@ -85,35 +84,50 @@ def run(trial: Trial, judge: Callable[[Trial], Verdict]) -> Tried:
 
 
 def _trial(entry: Any, path: str, problems: list[Problem]) -> Trial | None:
-    before = len(problems)
-
-    def problem(key: str, message: str) -> None:
-        problems.append(Problem(f"{path}.{key}".rstrip("."), "cases.invalid", message))
-
-    if not isinstance(entry, dict):
-        problem("", "expected a table")
+    found = list(_faults(entry))
+    problems += [Problem(f"{path}.{key}".rstrip("."), "cases.invalid", told) for key, told in found]
+    body = None if found else _body(entry["record"])
+    if body is None:
         return None
-    for key in sorted(entry.keys() - _KEYS):
-        problem(key, f"is not one of {', '.join(sorted(_KEYS))}")
-    if not isinstance(entry.get("name"), str):
-        problem("name", "expected a text")
-    if "record" not in entry:
-        problem("record", "is missing")
-    expect = entry.get("expect")
-    if not isinstance(expect, dict) or not expect:
-        problem("expect", "expected a table that is not empty")
-        expect = {}
-    for key in sorted(expect.keys() - _EXPECTABLE.keys() - {"malformed"}):
-        problem(f"expect.{key}", f"is not one of {', '.join(_EXPECTABLE)}, malformed")
-    if entry.get("trust", "low") not in _TRUST:
-        problem("trust", f"is not one of {', '.join(_TRUST)}")
-    if len(problems) > before:
-        return None
-    record = entry["record"]
     return Trial(
         name=entry["name"],
-        record=record.encode() if isinstance(record, str) else json.dumps(record).encode(),
-        expect=expect,
-        trust=_TRUST[entry["trust"]] if "trust" in entry else None,
+        record=body,
+        expect=entry["expect"],
+        trust=TRUST[entry["trust"]] if "trust" in entry else None,
         policy=entry.get("policy"),
     )
+
+
+def _faults(entry: Any) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with an entry, as the key and the words for it."""
+    if not isinstance(entry, dict):
+        yield "", "expected a table"
+        return
+    for key in sorted(entry.keys() - _KEYS):
+        yield key, f"is not one of {', '.join(sorted(_KEYS))}"
+    if not isinstance(entry.get("name"), str):
+        yield "name", "expected a text"
+    if "record" not in entry:
+        yield "record", "is missing"
+    elif _body(entry["record"]) is None:
+        yield "record", "holds something that JSON has no form for"
+    if not isinstance(entry.get("policy", ""), str):
+        yield "policy", "expected a text"
+    if entry.get("trust", "low") not in list(TRUST):
+        yield "trust", f"is not one of {', '.join(TRUST)}"
+    yield from _expectation_faults(entry.get("expect"))
+
+
+def _expectation_faults(expect: Any) -> Iterator[tuple[str, str]]:
+    if not isinstance(expect, dict) or not expect:
+        yield "expect", "expected a table that is not empty"
+        return
+    for key in sorted(expect.keys() - _EXPECTABLE.keys() - {"malformed"}):
+        yield f"expect.{key}", f"is not one of {', '.join(_EXPECTABLE)}, malformed"
+
+
+def _body(record: Any) -> bytes | None:
+    try:
+        return (record if isinstance(record, str) else json.dumps(record)).encode()
+    except (TypeError, ValueError, RecursionError):
+        return None

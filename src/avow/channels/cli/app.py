@@ -4,11 +4,15 @@ This is the outermost frame: whatever was not foreseen ends here, as a fault wit
 and allows nothing.
 """
 
+import contextlib
 import logging
+import os
 import secrets
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
@@ -16,7 +20,7 @@ from avow.channels.cli import console, policy
 from avow.channels.cli.drill import drill
 from avow.channels.cli.evaluate import evaluate
 from avow.channels.cli.examine import conformance, doctor, settings
-from avow.core.errors import AvowError, FaultError
+from avow.core.errors import AvowError, Family, FaultError
 from avow.engine.desk import Desk
 
 HELP = """Agents declare before they act; Avow judges what they declare.
@@ -34,14 +38,47 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer hands over the flag
+    if wanted:
+        typer.echo(f"avow {metadata.version('avow')}")
+        raise typer.Exit
+
+
+@app.callback()
+def everywhere(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="print the version", is_eager=True, callback=_print_version),
+    ] = False,
+) -> None:
+    """Answer what needs no command."""
+
+
 for command in (evaluate, drill, conformance, settings, doctor):
     app.command()(command)
 app.add_typer(policy.app, name="policy")
 
 
 def run(arguments: Sequence[str], desk: Callable[[], Desk]) -> int:
-    """Run one command and return its exit code."""
+    """Run one command and return its exit code.
+
+    A verdict that could not be shown is no verdict: closed or full output ends as a fault.
+    """
+    if sys.stdout is None or sys.stdin is None or sys.stderr is None:
+        return Family.FAULT.value
     logging.basicConfig(format="%(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    try:
+        code = _ran(arguments, desk)
+        sys.stdout.flush()
+    except OSError:
+        _forget_output()
+        return Family.FAULT.value
+    return code
+
+
+def _ran(arguments: Sequence[str], desk: Callable[[], Desk]) -> int:
     wants_json = "--json" in arguments
     try:
         code = app(args=list(arguments), prog_name="avow", obj=desk, standalone_mode=False)
@@ -51,9 +88,17 @@ def run(arguments: Sequence[str], desk: Callable[[], Desk]) -> int:
         return EXIT_INTERRUPTED
     except AvowError as error:
         return _told(error, wants_json=wants_json)
+    except OSError:
+        raise
     except Exception as error:  # noqa: BLE001 - the outermost frame
         return _told(_fault(error), wants_json=wants_json)
     return code if isinstance(code, int) else 0
+
+
+def _forget_output() -> None:
+    """Point the output nowhere, so that the interpreter does not complain of it at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _corrected(message: str) -> int:

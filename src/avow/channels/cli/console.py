@@ -27,13 +27,13 @@ STYLES = {
 }
 _BAR_WIDTH = 12
 _BAR_POINTS = 50
-_WIDTH_MAX = 100
+_WIDTH_MIN, _WIDTH_MAX = 40, 100
 
 
 def stdout() -> Console:
     """Return the console for results; not wider than people read."""
     console = Console(highlight=False, soft_wrap=False, emoji=False, markup=False)
-    console.width = min(console.width, _WIDTH_MAX)
+    console.width = max(_WIDTH_MIN, min(console.width, _WIDTH_MAX))
     return console
 
 
@@ -44,7 +44,8 @@ def stderr() -> Console:
 
 def print_json(value: Any) -> None:
     """Print one JSON value for a program."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    # ASCII: what an agent wrote must not reach a terminal unescaped, and any encoding can carry it.
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 def outcome_text(outcome: Outcome) -> Text:
@@ -67,19 +68,24 @@ def draw(card: Card) -> RenderableType:
         (f" {ICONS[card.outcome]} {card.outcome.name} ", f"bold reverse {style}"),
         f"  {card.meaning} · {card.level} risk {card.score} of 100",
     )
-    what = Text.assemble((f"{card.verb} ", "bold"), (card.target, "bold"))
-    body = Group(what, Text(card.circumstances), Text(card.agent, style="dim"))
+    # A column of our own words beside everything else: a long name that wraps stays in its column
+    # and between its backticks, and cannot pass for another line of the card.
+    what = Table.grid(padding=(0, 2))
+    what.add_column(style="bold")
+    what.add_column(overflow="fold")
+    what.add_row(card.verb, Text(card.target, style="bold"))
+    what.add_row("where", card.circumstances)
+    what.add_row("agent", Text.assemble(f"{card.agent} ", (f"({card.trust})", "dim")))
     parts: list[RenderableType] = [
         head,
-        Panel(body, box=ROUNDED, border_style=style, expand=True),
+        Panel(what, box=ROUNDED, border_style=style, expand=True),
         _points(card),
         Text(""),
         _findings(card),
     ]
-    if card.goal:
-        title = "the agent says (unverified)"
-        box = Panel(Text(card.goal), title=title, title_align="left", box=ROUNDED)
-        parts += [Padding(box, (1, 0, 0, 0))]
+    for title, text in card.boxed:
+        box = Panel(Text(text), title=title, title_align="left", box=ROUNDED)
+        parts.append(Padding(box, (1, 0, 0, 0)))
     parts += _closing(card)
     return Group(*parts)
 
@@ -153,8 +159,8 @@ def _closing(card: Card) -> list[RenderableType]:
     for path, text in card.assumptions:
         parts.append(Text.assemble(("assumed ", "bold"), f"{path}: {text}"))
     if card.hint:
-        parts.append(Text.assemble(("what now ", "bold"), card.hint))
-    parts.append(Text(f"policy {card.policy} · intent {card.digest[:12]}", style="dim"))
+        parts.append(Text.assemble(("what now ", "bold"), show(card.hint)))
+    parts.append(Text(f"policy {show(card.policy)} · intent {card.digest[:12]}", style="dim"))
     if card.relaxes:
         count = len(card.relaxes)
         told = f"this policy is softer than the built-in one in {count} points"

@@ -24,7 +24,7 @@ Try next
 
 
 def drill(
-    context: typer.Context,
+    call: typer.Context,
     policy: PolicyName = None,
     as_json: JsonFlag = False,
     next_steps: Annotated[bool, typer.Option("--next", help="end with what to try next")] = False,
@@ -35,7 +35,7 @@ def drill(
 
     Example: `avow drill --policy irl-0.1`
     """
-    at = desk(context)
+    at = desk(call)
     in_force = at.policies(policy or at.default_policy)
     replays = drills.replay(at.incidents(), lambda body: at.judge.judge(body, policy=in_force))
     if as_json:

@@ -10,22 +10,25 @@ from avow.channels.cli import console
 from avow.channels.cli.options import EXIT, JsonFlag, PolicyName, desk
 from avow.channels.render import card
 from avow.core.errors import MalformedError, Problem
-from avow.core.words import Trust
+from avow.core.words import TRUST, Trust
 from avow.dialects.irl import render as irl
 from avow.dialects.reading import strip_comments
 
-_TRUST = {trust.word: trust for trust in Trust}
-
 
 def evaluate(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="the record, or `-` for standard input")],
+    call: typer.Context,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="the record, or `-` for standard input")
+    ],
     policy: PolicyName = None,
     trust: Annotated[
         str | None,
-        typer.Option(help="the trust you registered the agent with: low, medium, high, verified"),
+        typer.Option(
+            metavar="LEVEL",
+            help="the trust you registered the agent with: low, medium, high, verified",
+        ),
     ] = None,
-    dialect: Annotated[str, typer.Option(help="the spelling: auto, irl")] = "auto",
+    dialect: Annotated[str, typer.Option(metavar="NAME", help="the spelling: auto, irl")] = "auto",
     as_json: JsonFlag = False,
 ) -> int:
     """Judge one declaration and show every point and reason; nothing is recorded.
@@ -35,7 +38,7 @@ def evaluate(
 
     Example: `avow evaluate examples/incident.jsonc`
     """
-    at = desk(context)
+    at = desk(call)
     done = at.evaluate(
         strip_comments(_read(file, at.size_bytes_max)),
         policy=at.policies(policy or at.default_policy),
@@ -64,6 +67,6 @@ def _read(file: Path, most: int) -> bytes:
 
 
 def _trust(word: str | None) -> Trust | None:
-    if word is None or word in _TRUST:
-        return None if word is None else _TRUST[word]
-    raise typer.BadParameter(f"`{word}` is not one of {', '.join(_TRUST)}", param_hint="--trust")
+    if word is None or word in TRUST:
+        return None if word is None else TRUST[word]
+    raise typer.BadParameter(f"`{word}` is not one of {', '.join(TRUST)}", param_hint="--trust")

@@ -10,24 +10,24 @@ from avow.engine.conformance import Register, Status
 from avow.engine.doctor import State
 
 
-def conformance(context: typer.Context, as_json: JsonFlag = False) -> None:
+def conformance(call: typer.Context, as_json: JsonFlag = False) -> None:
     """Show how many clauses of the five specifications are met. Self-declared.
 
     Example: `avow conformance --json`
     """
-    register_ = desk(context).register()
+    register_ = desk(call).register()
     if as_json:
         console.print_json(_register_value(register_))
     else:
         _print_register(register_)
 
 
-def settings(context: typer.Context, as_json: JsonFlag = False) -> None:
+def settings(call: typer.Context, as_json: JsonFlag = False) -> None:
     """Show every setting, its value and where the value came from.
 
     Example: `AVOW_POLICY_SOURCE=irl-0.1 avow settings`
     """
-    shown = desk(context).settings()
+    shown = desk(call).settings()
     if as_json:
         keys = ("value", "origin", "variable", "bounds", "meaning")
         console.print_json({s.key: {key: getattr(s, key) for key in keys} for s in shown})
@@ -41,14 +41,14 @@ def settings(context: typer.Context, as_json: JsonFlag = False) -> None:
     out.print(Padding(Text(told, style="dim"), (1, 0, 0, 0)))
 
 
-def doctor(context: typer.Context, as_json: JsonFlag = False) -> int:
+def doctor(call: typer.Context, as_json: JsonFlag = False) -> int:
     """Examine this installation and say what to do about anything that is wrong.
 
     Exit code 1 if something is bad.
 
     Example: `avow doctor`
     """
-    checks = desk(context).doctor()
+    checks = desk(call).doctor()
     if as_json:
         keys = ("name", "state", "detail", "hint")
         console.print_json([{key: getattr(check, key) for key in keys} for check in checks])

@@ -13,11 +13,11 @@ EXIT_NOT_HELD = 1
 JsonFlag = Annotated[bool, typer.Option("--json", help="print one JSON value for a program")]
 PolicyName = Annotated[
     str | None,
-    typer.Option("--policy", metavar="P", help="a preset (`default`, `irl-0.1`) or a .toml file"),
+    typer.Option(metavar="POLICY", help="a preset (`default`, `irl-0.1`) or a .toml file"),
 ]
 
 
-def desk(context: typer.Context) -> Desk:
+def desk(call: typer.Context) -> Desk:
     """Return the desk, built now: a command that only prints its help never needs one."""
-    built: Desk = context.obj()
+    built: Desk = call.obj()
     return built

@@ -2,26 +2,30 @@
 
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from avow.channels.cli import console
 from avow.channels.cli.options import EXIT_NOT_HELD, JsonFlag, PolicyName, desk
 from avow.core.errors import MalformedError, Problem
-from avow.core.policy import Policy
+from avow.core.policy import NEVER, Policy
+from avow.core.untrusted import show
+from avow.core.verdict import Verdict
 from avow.core.words import Environment, Means
 from avow.engine import trials
-from avow.engine.judgement import Known
+from avow.engine.judgement import Vouched
 
 app = typer.Typer(help="Check and try policies before they are in force.", no_args_is_help=True)
 
 
 @app.command()
 def check(
-    context: typer.Context,
+    call: typer.Context,
     policy: Annotated[str, typer.Argument(help="a preset's name or a .toml file")],
     as_json: JsonFlag = False,
 ) -> None:
@@ -32,7 +36,7 @@ def check(
 
     Example: `avow policy check policies/irl-0.1.toml`
     """
-    loaded = desk(context).policies(policy)
+    loaded = desk(call).policies(policy)
     if as_json:
         console.print_json(_policy_value(loaded))
     else:
@@ -41,7 +45,7 @@ def check(
 
 @app.command("test")
 def try_cases(
-    context: typer.Context,
+    call: typer.Context,
     cases: Annotated[Path, typer.Argument(help="a .json or .toml file, or a folder of them")],
     policy: PolicyName = None,
     as_json: JsonFlag = False,
@@ -52,14 +56,19 @@ def try_cases(
 
     Example: `avow policy test tests/vectors`
     """
-    at = desk(context)
+    at = desk(call)
 
-    def judge(trial: trials.Trial) -> Any:
+    listed = [trial for file in _files(cases) for trial in _trials(file)]
+    # Loaded before anything is judged, so that a missing policy is not taken for a bad record.
+    names = {policy or trial.policy or at.default_policy for trial in listed}
+    loaded = {name: at.policies(name) for name in sorted(names)}
+
+    def judge(trial: trials.Trial) -> Verdict:
         name = policy or trial.policy or at.default_policy
-        known = Known(trust=trial.trust)
-        return at.judge.judge(trial.record, policy=at.policies(name), known=known)
+        vouched = Vouched(trust=trial.trust)
+        return at.judge.judge(trial.record, policy=loaded[name], vouched=vouched)
 
-    tried = [trials.run(trial, judge) for file in _files(cases) for trial in _trials(file)]
+    tried = [trials.run(trial, judge) for trial in listed]
     if as_json:
         console.print_json([_tried_value(entry) for entry in tried])
     else:
@@ -81,8 +90,8 @@ def _trials(file: Path) -> tuple[trials.Trial, ...]:
     try:
         text = file.read_text(encoding="utf-8")
         parsed = tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
-    except (OSError, ValueError) as error:
-        told = "cannot be read" if isinstance(error, OSError) else str(error)
+    except (OSError, ValueError, RecursionError) as error:
+        told = "cannot be read" if not isinstance(error, ValueError) else str(error)
         raise MalformedError("cases.invalid", [Problem(str(file), "cases.invalid", told)]) from None
     return trials.read(parsed, str(file))
 
@@ -95,6 +104,18 @@ def _policy_value(policy: Policy) -> dict[str, Any]:
         "summary": policy.summary,
         "allow_relaxing": policy.allow_relaxing,
         "relaxes": list(policy.relaxes),
+        "trust_source": policy.trust_source.value,
+        "evidence": {
+            "verified_from_hazard": policy.evidence_from_hazard,
+            "backups_assumed_from_hazard": policy.backups_assumed_from_hazard,
+            "rollback_needs_snapshot": policy.rollback_needs_snapshot,
+        },
+        "points": {point.name: point.points for point in policy.weights.listed()},
+        "discounts": {trust.word: n for trust, n in policy.weights.discounts.items()},
+        "bands": {b.level.word: [b.start, b.outcome.name] for b in policy.bands.bands},
+        "matrix": None
+        if policy.matrix is None
+        else {f"{means} {place}": o.name for (means, place), o in policy.matrix.cells.items()},
         "rules": [
             {
                 "id": rule.id,
@@ -111,8 +132,12 @@ def _policy_value(policy: Policy) -> dict[str, Any]:
 
 def _print_policy(policy: Policy) -> None:
     out = console.stdout()
-    out.print(Text(f"{policy.name} {policy.version}: {policy.summary}", style="bold"))
+    title = f"{policy.name} {policy.version}: {policy.summary}"
+    out.print(Text(show(title), style="bold"))
     out.print(Text(f"digest {policy.digest}", style="dim"))
+    out.print(_points(policy))
+    for line in _switches(policy):
+        out.print(Text(line))
     bands = console.table("score from", "level", "outcome", "rule")
     for band in policy.bands.bands:
         bands.add_row(str(band.start), band.level.word, band.outcome.name, f"{band.id} {band.slug}")
@@ -123,15 +148,37 @@ def _print_policy(policy: Policy) -> None:
             cells = [policy.matrix.cells[means, environment].name for environment in Environment]
             matrix.add_row(means.value, *cells)
         out.print(matrix)
-    rules = console.table("rule", "outcome", "when it says")
+    rules = console.table("rule", "outcome", "says")
     for rule in policy.rules:
         outcome = "one step stricter" if rule.step else f"at least {rule.outcome.name}"
-        rules.add_row(f"{rule.id} {rule.slug}", outcome, rule.says)
+        rules.add_row(f"{rule.id} {rule.slug}", outcome, show(rule.says))
     out.print(rules)
     if policy.relaxes:
         out.print(Text("softer than the built-in policy, as it says itself:", style="yellow"))
         for phrase in policy.relaxes:
             out.print(Text(f"  {phrase}"))
+
+
+def _points(policy: Policy) -> Table:
+    listed = console.table("points", "")
+    listed.columns[1].justify = "right"
+    for point in policy.weights.listed():
+        listed.add_row(point.name, f"{point.points:+d}")
+    for trust, discount in policy.weights.discounts.items():
+        if discount:
+            listed.add_row(f"{trust.word} trust", f"{-discount:+d}")
+    return listed
+
+
+def _switches(policy: Policy) -> Iterator[str]:
+    yield f"trust is the {policy.trust_source} one"
+    for what, hazard in (
+        ("verified needs evidence", policy.evidence_from_hazard),
+        ("absent affects_backups counts as true", policy.backups_assumed_from_hazard),
+    ):
+        yield f"{what} from hazard {hazard} up" if hazard < NEVER else f"{what}: never"
+    needs = "needs" if policy.rollback_needs_snapshot else "does not need"
+    yield f"a rollback plan {needs} a known snapshot from hazard 3 up"
 
 
 def _tried_value(entry: trials.Tried) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-SCHEMA_VERSION = "0.1.0"
+SCHEMA_VERSION = "0.1.1"
 
 Text = Annotated[str, StringConstraints(max_length=8192)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512, pattern=r"\S")]
@@ -19,6 +19,7 @@ Texts = Annotated[list[Text], Field(max_length=256)]
 TrustWord = Literal["low", "medium", "high", "verified"]
 EnvironmentWord = Literal["local", "staging", "production"]
 
+_EXTENSIBLE = ("Agent", "Operation", "Rationale", "Consequences")
 _STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
@@ -94,5 +95,9 @@ class Record(BaseModel):
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a record, as published."""
-    return Record.model_json_schema()
+    """Return the JSON Schema of a record, as published; fields of one's own start with `x_`."""
+    made = Record.model_json_schema()
+    own: dict[str, Any] = {"^x_": {}}
+    for group in (made, *(made["$defs"][name] for name in _EXTENSIBLE)):
+        group["patternProperties"] = own
+    return {"$id": f"urn:avow:irl-record:{SCHEMA_VERSION}", **made}

@@ -12,19 +12,21 @@ from avow.core.declaration import Assumption, Claims, Declaration, Runnable
 from avow.core.effect import PREDICATE_OF, Effect
 from avow.core.errors import MalformedError, Problem
 from avow.core.untrusted import Untrusted
-from avow.core.words import DataLoss, Environment, Means, Scope, Trust, Truth
+from avow.core.words import TRUST, DataLoss, Environment, Means, Scope, Truth
 from avow.dialects.irl.document import Operation, Record
 
 NAME = "irl"
 _GROUPS = ("agent", "operation", "rationale", "consequences")
+# A record that forgot its version still means to be one, and is told so.
+_MARKS = frozenset({"irl_version", *_GROUPS})
 _COMPUTED = ("risk", "verdict")
 # Tables, because calling an enumeration to look a member up costs ten times as much.
-_TRUST = {trust.word: trust for trust in Trust}
 _MEANS = {means.value: means for means in Means}
 _ENVIRONMENT = {environment.value: environment for environment in Environment}
 _DATA_LOSS = {loss.value: loss for loss in DataLoss}
 _TRUTH = {True: Truth.YES, False: Truth.NO, None: Truth.UNKNOWN}
 _EXTENSION = "x_"
+_KEY_SHOWN = 80
 
 _IGNORED = {
     name: Assumption(name, "sent by the agent: discarded unread, the engine computes it")
@@ -59,7 +61,7 @@ _MESSAGE = {
 
 def recognises(value: Any) -> bool:
     """Return whether a JSON value means to be an intent record."""
-    return isinstance(value, dict) and "irl_version" in value
+    return isinstance(value, dict) and not _MARKS.isdisjoint(value)
 
 
 def read(value: Any) -> Declaration:
@@ -115,7 +117,7 @@ def _claims(record: Record, assumptions: list[Assumption]) -> Claims:
         assumptions.append(_SCOPE_UNKNOWN)
     source = operation.source_environment
     return Claims(
-        trust=_TRUST[record.agent.trust_level],
+        trust=TRUST[record.agent.trust_level],
         verified=_TRUTH[rationale.verified],
         evidence=tuple(rationale.evidence),
         assumed_safe=_TRUTH[rationale.assumed_safe],
@@ -198,5 +200,5 @@ def _told(found: Any) -> str:
 def _path(location: tuple[int | str, ...]) -> str:
     path = ""
     for part in location:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+        path += f"[{part}]" if isinstance(part, int) else f".{part[:_KEY_SHOWN]}"
     return path.lstrip(".")
