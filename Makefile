@@ -62,6 +62,7 @@ docs: $(VENV)/.run ## write the generated pages anew
 
 bench: .venv-bench/.done ## measure beside the peers, write bench/results
 	@.venv-bench/bin/python -m bench.run
+	@.venv-bench/bin/python -m bench.journal
 
 campaign: $(VENV)/.dev ## the volume tests in full: 10^7 comparisons, 10^5 fuzzed bodies, the mutants
 	@AVOW_CAMPAIGN=full $(BIN)/python -m tests.campaign

@@ -171,7 +171,7 @@ def test_the_error_tree():
         assert entry.status in {Family.MALFORMED: (400, 422), Family.FAULT: (500, 503)}.get(
             entry.family, (401, 403, 404, 409, 410, 412, 429)
         )
-    fault = FaultError("inc_1")
+    fault = FaultError(incident="inc_1")
     assert (fault.code, fault.status, fault.family) == ("fault.internal", 500, Family.FAULT)
     assert "inc_1" in fault.message
     assert fault.hint == CODES["fault.internal"].hint

@@ -7,8 +7,10 @@ from avow.engine.doctor import Installation
 
 # The versions of requirements.in; a tidy test keeps the two alike.
 TESTED = {
+    "apsw": "3.54.1.0",
     "cryptography": "50.0.2",
     "jiter": "0.19.0",
+    "psycopg": "3.3.8",
     "pydantic": "2.14.3",
     "pyyaml": "6.0.3",
     "rich": "15.0.0",

@@ -158,6 +158,18 @@ CODES: dict[str, Code] = {
     "input.unreadable": _malformed(
         400, "the file cannot be read", "check the path, or use `-` to read standard input"
     ),
+    "store.unavailable": Code(
+        Family.FAULT,
+        503,
+        "the store cannot be read or written; nothing was allowed",
+        "check the disk and the permissions of the data folder, then try again",
+    ),
+    "store.incompatible": Code(
+        Family.FAULT,
+        503,
+        "the store was written by another version of Avow, or its library has a known fault",
+        "use the version that wrote the data, or restore a backup",
+    ),
     "fault.internal": Code(
         Family.FAULT,
         500,
@@ -233,10 +245,11 @@ class ConflictError(AvowError):
 
 
 class FaultError(AvowError):
-    """Our side failed; `incident` finds the hidden cause in the log."""
+    """Our side failed. The cause stays with us; `incident`, if any, finds it in the log."""
 
     family = Family.FAULT
 
-    def __init__(self, incident: str) -> None:
-        super().__init__("fault.internal", f"avow failed, incident `{incident}`")
+    def __init__(self, code: str = "fault.internal", *, incident: str = "") -> None:
+        found = f", incident `{incident}`" if incident else ""
+        super().__init__(code, CODES[code].meaning + found)
         self.incident = incident

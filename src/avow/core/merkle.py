@@ -10,6 +10,7 @@ Clauses: IRL-6.03.
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 EMPTY_ROOT = hashlib.sha256(b"").digest()
 
@@ -27,6 +28,14 @@ def node(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
+class Node(NamedTuple):
+    """The root of a complete subtree: 2^level leaves, the `place`-th of its level."""
+
+    level: int
+    place: int
+    hash: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Frontier:
     """The right edge of a tree: `roots` from the largest complete subtree to the smallest."""
@@ -36,11 +45,16 @@ class Frontier:
 
     def append(self, leaf_hash: bytes) -> "Frontier":
         """Return the frontier with one more leaf."""
-        roots, size, grown = list(self.roots), self.size, leaf_hash
-        while size & 1:
-            grown = node(roots.pop(), grown)
-            size >>= 1
-        return Frontier(self.size + 1, (*roots, grown))
+        return self.grown(leaf_hash)[0]
+
+    def grown(self, leaf_hash: bytes) -> "tuple[Frontier, tuple[Node, ...]]":
+        """Return the frontier with one more leaf, and the nodes that this leaf completed."""
+        roots, rest, value = list(self.roots), self.size, leaf_hash
+        completed: list[Node] = []
+        while rest & 1:
+            value, rest = node(roots.pop(), value), rest >> 1
+            completed.append(Node(len(completed) + 1, rest, value))
+        return Frontier(self.size + 1, (*roots, value)), tuple(completed)
 
     def root(self) -> bytes:
         """Return the root of the whole tree."""

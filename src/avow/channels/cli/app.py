@@ -124,4 +124,4 @@ def _fault(error: Exception) -> FaultError:
     frames = traceback.extract_tb(error.__traceback__)
     where = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-6:]))
     logging.getLogger("avow").error("%s %s at %s", incident, type(error).__name__, where)
-    return FaultError(incident)
+    return FaultError(incident=incident)

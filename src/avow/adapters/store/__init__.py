@@ -1,0 +1,1 @@
+"""Where everything is kept: connections, migrations, and one repository for each aggregate."""
