@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tests import mutants
+from tests import kills, mutants
 from tests.fuzz import campaign as fuzz
 from tests.reference import differential
 
@@ -28,6 +28,8 @@ COMPARISONS = 10_000_000
 BODIES = 100_000
 PIECE = 50_000
 FUZZ_PIECE = 2_500
+KILLS = 300
+KILL_PIECE = 15
 
 
 def compare_all(progress: Progress) -> str:
@@ -60,11 +62,27 @@ def mutate_all(progress: Progress) -> str:
     return f"mutants: {len(listed)} of {len(listed)} turn the tests red"
 
 
-CAMPAIGNS = {"differential": compare_all, "fuzz": fuzz_all, "mutants": mutate_all}
+def kill_all(progress: Progress) -> str:
+    """Kill a process that writes to the journal three hundred times, at random moments."""
+    pieces = range(3000, 3000 + KILLS // KILL_PIECE)
+    each = _spread(progress, "kills", partial(_kill, count=KILL_PIECE), pieces)
+    return f"kill -9: {KILLS} times, {sum(each):,} acknowledged entries, none lost"
+
+
+CAMPAIGNS = {
+    "differential": compare_all,
+    "fuzz": fuzz_all,
+    "kills": kill_all,
+    "mutants": mutate_all,
+}
 
 
 def _compare(seed, count):
     return differential.compare(seed, count)
+
+
+def _kill(seed, count):
+    return kills.survive(seed, count)
 
 
 def _fuzz(seed, run, count):

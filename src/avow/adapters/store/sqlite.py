@@ -29,6 +29,8 @@ def library_version() -> int:
 class SqliteConnection:
     """An apsw connection behind the three methods."""
 
+    CLOCK = "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 

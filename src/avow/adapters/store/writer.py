@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from avow.adapters.store.connection import Connection
 from avow.adapters.store.journal import JournalAppender
+from avow.adapters.store.registry import AgentRepository, VerdictRepository
 from avow.core.errors import FaultError
 
 BATCH_MAX = 256
@@ -31,10 +32,16 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a command may use inside the transaction."""
+    """What a command may use inside the transaction; the `Transaction` of the engine's ports."""
 
     connection: Connection
     journal: JournalAppender
+    agents: AgentRepository
+    verdicts: VerdictRepository
+
+    def now_ms(self) -> int:
+        """Return the time of the database's own clock, in milliseconds."""
+        return int(self.connection.rows(self.connection.CLOCK)[0][0])
 
 
 Command = Callable[[Work], Any]
@@ -78,14 +85,22 @@ class Writer:
             if None in batch:
                 return
 
+    def _work(self, connection: Connection) -> Work:
+        return Work(
+            connection,
+            JournalAppender(connection, self._tenant),
+            AgentRepository(connection, self._tenant),
+            VerdictRepository(connection, self._tenant),
+        )
+
     def _commit(self, batch: "list[tuple[Command, Future[Any]]]") -> None:
         answers: list[tuple[Future[Any], Any, BaseException | None]] = []
         try:
             with self._store.transaction() as connection:
-                journal = JournalAppender(connection, self._tenant)
+                work = self._work(connection)
                 for command, future in batch:
-                    answers.append((future, *_executed(command, Work(connection, journal))))
-                journal.flush()
+                    answers.append((future, *_executed(command, work)))
+                work.journal.flush()
         except Exception as error:  # noqa: BLE001 - nothing was committed, so nobody may be told so
             failure = error if isinstance(error, FaultError) else FaultError("store.unavailable")
             answers = [(future, None, failure) for _, future in batch]

@@ -1,0 +1,135 @@
+"""A declaration recorded: one transaction, one entry, one verdict, on every store."""
+
+import json
+
+import pytest
+
+from avow.adapters.store import journal
+from avow.adapters.store.journal import JournalAppender
+from avow.adapters.store.writer import Writer
+from avow.core import agent
+from avow.core.agent import Agent
+from avow.core.errors import FaultError
+from avow.core.words import Outcome, Trust
+from avow.engine.declare import ENTROPY_BYTES, Declare
+from avow.engine.judgement import Judge
+from tests.records import body, record
+
+TENANT = "main"
+WRITE = {"type": "write", "trust_level": "high"}
+
+
+@pytest.fixture
+def writer(store):
+    made = Writer(store, tenant=TENANT)
+    yield made
+    made.close()
+
+
+def declared(policy, seed=0, **fields):
+    intent = Judge().read(body(record(**fields)))
+    entropy = bytes([seed]) * ENTROPY_BYTES
+    return Declare(intent=intent, channel="test", policy=policy, entropy=entropy)
+
+
+def entry_at(store, position):
+    with store.reader() as connection:
+        return json.loads(journal.entries(connection, TENANT, after=position - 1)[0].body)
+
+
+def registered(trust=Trust.HIGH, name="agent-1", seed=1):
+    digest = agent.key_digest(agent.key(bytes([seed]) * agent.KEY_BYTES))
+    return Agent(id=name, trust=trust, key_digest=digest, added_ms=5)
+
+
+def do(writer, command):
+    return writer.submit(command).result(timeout=20)
+
+
+@pytest.mark.clause("IRL-5.15", "IRL-5.18")
+def test_a_verdict_is_recorded_with_what_led_to_it(writer, store, default):
+    """The id resolves to the entry, which names digest, policy, rules and score; no free text."""
+    fields = {"type": "delete", "target_environment": "production", "stated_goal": "a secret plan"}
+    done = do(writer, declared(default, **fields))
+    assert done.verdict.outcome is Outcome.DENY
+    found = do(writer, lambda work: work.verdicts.find(done.verdict_id))
+    assert (found.position, found.outcome, found.agent) == (1, "DENY", "agent-1")
+    entry = entry_at(store, 1)
+    assert entry["verdict"] == done.verdict_id
+    assert entry["intent"] == found.intent == done.verdict.digest
+    assert entry["policy"] == default.digest
+    assert entry["outcome"] == "DENY"
+    assert entry["at"] == done.at_ms > 1_700_000_000_000
+    assert "POL-003" in entry["rules"]
+    assert "a secret plan" not in json.dumps(entry)
+    with store.reader() as connection:
+        kept = journal.text(connection, TENANT, 1, "goal")
+    assert kept.text == "a secret plan"
+    assert entry["goal"] == {"sha256": kept.digest}
+
+
+@pytest.mark.clause("IRL-5.18")
+def test_the_same_record_twice_has_two_ids(writer, default):
+    """Each evaluation is an entry and an id of its own."""
+    one, other = (do(writer, declared(default, seed)) for seed in (1, 2))
+    assert one.verdict_id != other.verdict_id
+    assert (one.position, other.position) == (1, 2)
+    assert one.verdict.digest == other.verdict.digest
+    assert do(writer, lambda work: work.verdicts.find("ver_unknown")) is None
+
+
+@pytest.mark.clause("IRL-2.04")
+def test_trust_comes_from_the_registry(writer, default):
+    """An unknown agent is low, a registered one gets its level, a revoked one is low again."""
+    assert do(writer, declared(default, 1, **WRITE)).verdict.score == 20
+    assert do(writer, lambda work: work.agents.add(registered()))
+    assert do(writer, declared(default, 2, **WRITE)).verdict.score == 10
+    assert do(writer, lambda work: work.agents.revoke("agent-1", at_ms=9))
+    assert do(writer, declared(default, 3, **WRITE)).verdict.score == 20
+
+
+def test_agents_are_added_once_and_revoked_once(writer):
+    """A second agent of the same id changes nothing; keys find their agent; all are listed."""
+    assert do(writer, lambda work: work.agents.add(registered()))
+    assert not do(writer, lambda work: work.agents.add(registered(Trust.LOW, seed=2)))
+    assert do(writer, lambda work: work.agents.add(registered(Trust.LOW, "agent-2", 3)))
+    digest = registered().key_digest
+    found = do(writer, lambda work: work.agents.by_key(digest))
+    assert (found.id, found.trust, found.trust_now) == ("agent-1", Trust.HIGH, Trust.HIGH)
+    assert do(writer, lambda work: work.agents.by_key("0" * 64)) is None
+    assert [one.id for one in do(writer, lambda work: work.agents.listed())] == [
+        "agent-1",
+        "agent-2",
+    ]
+    assert do(writer, lambda work: work.agents.revoke("agent-1", at_ms=7))
+    assert not do(writer, lambda work: work.agents.revoke("agent-1", at_ms=8))
+    assert not do(writer, lambda work: work.agents.revoke("nobody", at_ms=8))
+    assert do(writer, lambda work: work.agents.find("agent-1")).revoked_ms == 7
+    assert do(writer, lambda work: work.agents.find("agent-1")).trust_now is None
+
+
+@pytest.mark.clause("IRL-5.15")
+def test_without_an_entry_there_is_no_answer(writer, store, default, monkeypatch):
+    """If the journal cannot be written, the caller gets a fault and no verdict is kept."""
+
+    def full(_self):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(JournalAppender, "flush", full)
+        with pytest.raises(FaultError) as caught:
+            do(writer, declared(default, 1))
+    assert caught.value.code == "store.unavailable"
+    with store.reader() as connection:
+        assert connection.rows("SELECT count(*) FROM verdicts")[0][0] == 0
+    assert do(writer, declared(default, 2)).position == 1
+
+
+def test_a_key_is_known_by_its_beginning_and_stored_as_a_digest():
+    """A fresh key begins with avow_; its digest tells nothing of it; short entropy is our bug."""
+    made = agent.key(b"k" * agent.KEY_BYTES)
+    assert made.startswith("avow_")
+    assert made not in agent.key_digest(made)
+    assert agent.key_digest(made) != agent.key_digest(made + "x")
+    with pytest.raises(AssertionError):
+        agent.key(b"short")
