@@ -4,6 +4,7 @@
 a tenth of the fuzzing and a hundredth of the comparisons; the counts are printed at the end.
 """
 
+import json
 import sys
 import time
 from collections import Counter
@@ -17,8 +18,8 @@ from tests import kills, mutants
 from tests.fuzz import campaign as fuzz
 from tests.reference import differential
 
-RESULTS = Path(__file__).parent.parent / "bench" / "results" / "campaign.md"
-RESULTS_HEAD = """\
+RESULTS = Path(__file__).parent.parent / "bench" / "results" / "campaign.json"
+HEAD = """\
 # The campaigns in full
 
 Written by `make campaign`; what `make check` runs of it is a tenth and less.
@@ -98,20 +99,25 @@ def _spread(progress, title, work, pieces):
             yield result
 
 
+def record(told: dict[str, str]) -> None:
+    """Keep what was counted, beside what earlier runs of other campaigns counted."""
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    kept |= told
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    lines = [f"- {line}" for name in CAMPAIGNS for line in kept.get(name, "").splitlines()]
+    RESULTS.with_suffix(".md").write_text("\n".join([HEAD, *lines]) + "\n")
+
+
 def main() -> None:
     """Run the campaigns named, or all of them."""
     wanted = sys.argv[1:] or list(CAMPAIGNS)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    told = []
     with Progress(*columns, TimeRemainingColumn()) as progress:
         for name in wanted:
             start = time.monotonic()
-            line = CAMPAIGNS[name](progress)
-            told.append(f"{line} ({time.monotonic() - start:.0f} s)")
-    lines = [RESULTS_HEAD, *(f"- {line}" for entry in told for line in entry.splitlines())]
-    if len(wanted) == len(CAMPAIGNS):
-        RESULTS.write_text("\n".join(lines) + "\n")
-    print("\n".join(told))  # noqa: T201 - what was counted is the result
+            line = f"{CAMPAIGNS[name](progress)} ({time.monotonic() - start:.0f} s)"
+            record({name: line})
+            progress.print(line)
 
 
 if __name__ == "__main__":

@@ -13,14 +13,13 @@ from avow.channels.cli.options import EXIT_NOT_HELD, JsonFlag, PolicyName, desk
 from avow.dialects.irl import render as irl
 from avow.engine import drill as drills
 
-NEXT = """\
-Try next
-  {avow} evaluate examples/incident.jsonc   the record behind the first line, with every point
-  {avow} evaluate examples/migration.json   a change that waits for a human
-  {avow} evaluate examples/read.json        a harmless one
-  {avow} policy check policies/default.toml what the judge goes by
-  {avow} --help                             everything else
-"""
+NEXT = (
+    ("evaluate examples/incident.jsonc", "the record behind the first line, with every point"),
+    ("evaluate examples/migration.json", "a change that waits for a human"),
+    ("evaluate examples/read.json", "a harmless one"),
+    ("policy check policies/default.toml", "what the judge goes by"),
+    ("--help", "everything else"),
+)
 
 
 def drill(
@@ -43,8 +42,14 @@ def drill(
     else:
         _print_drill(replays, in_force.name)
         if next_steps:
-            sys.stdout.write("\n" + NEXT.format(avow=_command()))
+            _print_next()
     return 0 if all(replay.held for replay in replays) else EXIT_NOT_HELD
+
+
+def _print_next() -> None:
+    width = max(len(command) for command, _ in NEXT)
+    lines = [f"  {_command()} {command.ljust(width)}  {what}" for command, what in NEXT]
+    sys.stdout.write("\n".join(["", "Try next", *lines, ""]))
 
 
 def _command() -> str:
