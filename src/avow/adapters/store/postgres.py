@@ -11,12 +11,12 @@ from typing import Any
 import psycopg
 
 from avow.adapters.store import migration
-from avow.adapters.store.connection import Row
+from avow.adapters.store.connection import Row, committed, translated
 from avow.core.errors import FaultError
 
 _TYPES = {"bytes": "BYTEA"}
 # Held while migrating: two nodes that start together must not both create the tables.
-_MIGRATING = 4_711_001
+_MIGRATING = "SELECT pg_advisory_xact_lock(4711001)"
 _READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -30,18 +30,18 @@ class PostgresConnection:
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Return all rows of a query."""
-        with _translated():
+        with translated(psycopg.Error):
             return self._connection.execute(_spelled(sql), values).fetchall()
 
     def change(self, sql: str, *values: Any) -> int:
         """Run a statement and return how many rows it changed."""
-        with _translated():
+        with translated(psycopg.Error):
             return self._connection.execute(_spelled(sql), values).rowcount
 
     def batch(self, sql: str, rows: Sequence[Row]) -> None:
         """Run one statement for many rows."""
         if rows:
-            with _translated(), self._connection.cursor() as cursor:
+            with translated(psycopg.Error), self._connection.cursor() as cursor:
                 cursor.executemany(_spelled(sql), rows)
 
 
@@ -53,7 +53,7 @@ class PostgresStore:
         self._raw = self._opened()
         self._writer = PostgresConnection(self._raw)
         try:
-            with self._begun(f"SELECT pg_advisory_xact_lock({_MIGRATING})") as connection:
+            with committed(self._writer, "BEGIN", _MIGRATING) as connection:
                 migration.apply(connection, migration.load("postgres", _TYPES))
         except FaultError:
             self.close()
@@ -61,7 +61,7 @@ class PostgresStore:
 
     def transaction(self) -> contextlib.AbstractContextManager[PostgresConnection]:
         """Run the body in one transaction: committed at its end, undone if it raises."""
-        return self._begun("SELECT single FROM journal_writer FOR UPDATE")
+        return committed(self._writer, "BEGIN", "SELECT single FROM journal_writer FOR UPDATE")
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[PostgresConnection]:
@@ -78,32 +78,11 @@ class PostgresStore:
         """Close the writing connection."""
         self._raw.close()
 
-    @contextlib.contextmanager
-    def _begun(self, turn: str) -> Iterator[PostgresConnection]:
-        self._writer.change("BEGIN")
-        try:
-            self._writer.rows(turn)
-            yield self._writer
-            self._writer.change("COMMIT")
-        except BaseException:
-            with contextlib.suppress(FaultError):
-                self._writer.change("ROLLBACK")
-            raise
-
     def _opened(self) -> psycopg.Connection[Row]:
-        with _translated():
+        with translated(psycopg.Error):
             return psycopg.connect(self._address, autocommit=True)
 
 
 def _spelled(sql: str) -> str:
     # Our own statements only, with `?` for values; nothing that came from outside is ever in them.
     return sql.replace("?", "%s")
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    """Turn the driver's errors into ours; the cause stays attached for the log."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise FaultError("store.unavailable") from error

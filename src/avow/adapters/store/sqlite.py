@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from avow.adapters.store import migration
-from avow.adapters.store.connection import Row
+from avow.adapters.store.connection import Row, committed, translated
 from avow.core.errors import FaultError
 
 VERSION_LEAST = 3_051_003
@@ -36,18 +36,18 @@ class SqliteConnection:
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Return all rows of a query."""
-        with _translated():
+        with translated(apsw.Error):
             return list(self._connection.execute(sql, values))
 
     def change(self, sql: str, *values: Any) -> int:
         """Run a statement and return how many rows it changed."""
-        with _translated():
+        with translated(apsw.Error):
             self._connection.execute(sql, values)
             return self._connection.changes()
 
     def batch(self, sql: str, rows: Sequence[Row]) -> None:
         """Run one statement for many rows."""
-        with _translated():
+        with translated(apsw.Error):
             self._connection.executemany(sql, rows)
 
 
@@ -73,17 +73,9 @@ class SqliteStore:
             self.close()
             raise
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[SqliteConnection]:
+    def transaction(self) -> contextlib.AbstractContextManager[SqliteConnection]:
         """Run the body in one transaction: committed at its end, undone if it raises."""
-        self._writer.change("BEGIN IMMEDIATE")
-        try:
-            yield self._writer
-            self._writer.change("COMMIT")
-        except BaseException:
-            with contextlib.suppress(FaultError):
-                self._writer.change("ROLLBACK")
-            raise
+        return committed(self._writer, "BEGIN IMMEDIATE")
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[SqliteConnection]:
@@ -101,16 +93,7 @@ class SqliteStore:
         self._raw.close()
 
     def _opened(self, flags: int) -> apsw.Connection:
-        with _translated():
+        with translated(apsw.Error):
             connection = apsw.Connection(str(self._path), flags=flags)
             connection.set_busy_timeout(_BUSY_MS)
             return connection
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    """Turn the driver's errors into ours; the cause stays attached for the log."""
-    try:
-        yield
-    except apsw.Error as error:
-        raise FaultError("store.unavailable") from error
