@@ -7,7 +7,6 @@ case are the fields a policy rule may name. It gives no outcome.
 Clauses: IRL-2.04, IRL-2.09, IRL-2.12, IRL-2.13, IRL-2.15.
 """
 
-import re
 from typing import NamedTuple
 
 from avow.core import hazard
@@ -34,9 +33,7 @@ from avow.core.words import (
 
 # Every delete has at least this hazard.
 _SNAPSHOT_FROM_HAZARD = 3
-# Whole words, where `_` and `-` end a word: `prod_db` names production.
-_NAMED = re.compile(r"(?<![a-z0-9])(local|staging|production|prod)(?![a-z0-9])")
-_HINTS = ("local", "staging", "prod")
+_INSIDE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _MEANT = {
     "local": Environment.LOCAL,
     "staging": Environment.STAGING,
@@ -244,8 +241,21 @@ def _rollback(
 
 
 def _names_other(goal: str, environment: Environment) -> bool:
-    # Looking for a few letters is a hundred times cheaper than the pattern, and goals can be long.
     lowered = goal.lower()
-    if not any(map(lowered.__contains__, _HINTS)):
-        return False
-    return any(_MEANT[word] is not environment for word in _NAMED.findall(lowered))
+    return any(
+        place is not environment and _mentions(lowered, word) for word, place in _MEANT.items()
+    )
+
+
+def _mentions(text: str, word: str) -> bool:
+    """Return whether the word stands alone in the text; `_` and `-` end a word, as in `prod_db`.
+
+    Goals can be long, and looking for letters is far cheaper than a pattern.
+    """
+    at = text.find(word)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(word) : at + len(word) + 1]
+        if before not in _INSIDE and after not in _INSIDE:
+            return True
+        at = text.find(word, at + 1)
+    return False
