@@ -232,6 +232,29 @@ def test_a_command_that_fails_does_not_touch_its_neighbours(store):
         writer.submit(good).result(timeout=10)
 
 
+def test_a_caller_who_gives_up_does_not_stop_the_writer(store):
+    """A cancelled command is not executed, one under way cannot be, and others are served."""
+    writer = Writer(store, tenant=TENANT)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(work):
+        begun.set()
+        go_on.wait(10)
+        return work.journal.append({"kind": "slow"}).position
+
+    def good(work):
+        return work.journal.append({"kind": "good"}).position
+
+    first = writer.submit(slow)
+    begun.wait(10)
+    given_up, last = writer.submit(good), writer.submit(good)
+    assert not first.cancel()
+    assert given_up.cancel()
+    go_on.set()
+    assert (first.result(timeout=10), last.result(timeout=10)) == (1, 2)
+    writer.close()
+
+
 def test_when_the_commit_fails_nobody_is_told_otherwise(store, monkeypatch):
     """A store that fails at the end of the transaction fails every command in it."""
     writer = Writer(store, tenant=TENANT)

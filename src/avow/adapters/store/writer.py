@@ -81,7 +81,9 @@ class Writer:
             batch = [self._waiting.get()]
             while len(batch) < BATCH_MAX and not self._waiting.empty():
                 batch.append(self._waiting.get())
-            self._commit([entry for entry in batch if entry is not None])
+            # Whoever gave up before the commit began is left out; afterwards nobody can give up,
+            # and an answer to a cancelled caller would end this thread for everybody.
+            self._commit([e for e in batch if e and e[1].set_running_or_notify_cancel()])
             if None in batch:
                 return
 
