@@ -9,12 +9,18 @@ from avow.engine.doctor import Installation
 TESTED = {
     "apsw": "3.54.1.0",
     "cryptography": "50.0.2",
+    "fastapi": "0.162.4",
+    "httptools": "0.9.0",
+    "httpx": "0.28.1",
     "jiter": "0.19.0",
+    "prometheus-client": "0.26.0",
     "psycopg": "3.3.8",
     "pydantic": "2.14.3",
     "pyyaml": "6.0.3",
     "rich": "15.0.0",
     "typer": "0.29.0",
+    "uvicorn": "0.54.0",
+    "uvloop": "0.23.0",
 }
 
 
