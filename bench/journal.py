@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from avow.adapters.store.sqlite import SqliteStore
-from avow.adapters.store.writer import Work, Writer
+from avow.adapters.store.work import Work
+from avow.adapters.store.writer import Writer
 from avow.clients.verifier import verify
 from avow.core import journal
+from tests import stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +66,7 @@ def appended() -> dict[str, float]:
 
 def _through_the_writer(folder: Path, callers: int) -> float:
     store = SqliteStore(folder)
-    writer = Writer(store, tenant="main")
+    writer = Writer(store, stores.memory())
     counts = [0] * callers
     ends = time.monotonic() + SECONDS
 
@@ -73,7 +75,7 @@ def _through_the_writer(folder: Path, callers: int) -> float:
 
     def caller(number: int) -> None:
         while time.monotonic() < ends:
-            writer.submit(command).result()
+            writer.call(command)
             counts[number] += 1
 
     threads = [threading.Thread(target=caller, args=(number,)) for number in range(callers)]

@@ -16,8 +16,8 @@ from avow import settings, wiring
 from avow.adapters import register_files
 from avow.channels.cli import console
 from avow.channels.render import card
+from avow.core.codes import CODES
 from avow.core.condition import FIELDS, OPERATORS
-from avow.core.errors import CODES
 from avow.core.resource import Resource
 from avow.dialects.irl import document
 from avow.dialects.reading import strip_comments

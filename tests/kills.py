@@ -17,12 +17,12 @@ WRITER = """
 import sys
 from pathlib import Path
 from avow.adapters.store.sqlite import SqliteStore
-from avow.adapters.store.writer import Writer
-writer = Writer(SqliteStore(Path(sys.argv[1])), tenant="main")
+from tests import stores
+writer = stores.writer(SqliteStore(Path(sys.argv[1])))
 def command(work):
     return work.journal.append({"kind": "kill", "note": "x" * 200}).position
 while True:
-    for future in [writer.submit(command) for _ in range(5)]:
+    for future in [writer.future(command) for _ in range(5)]:
         print(future.result(), flush=True)
 """
 

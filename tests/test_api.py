@@ -7,7 +7,8 @@ import pytest
 
 import avow
 from avow import wiring
-from avow.core.errors import CODES, ConflictError, Family, FaultError, RefusedError
+from avow.core.codes import CODES, Family
+from avow.core.errors import ConflictError, FaultError, RefusedError
 from avow.core.resource import read
 from tests.records import NEUTRAL, body, record
 
@@ -169,7 +170,7 @@ def test_the_error_tree():
         assert not entry.meaning.endswith(".")
         assert entry.hint
         assert entry.status in {Family.MALFORMED: (400, 422), Family.FAULT: (500, 503)}.get(
-            entry.family, (401, 403, 404, 409, 410, 412, 429)
+            entry.family, (401, 403, 404, 405, 409, 410, 412, 429)
         )
     fault = FaultError(incident="inc_1")
     assert (fault.code, fault.status, fault.family) == ("fault.internal", 500, Family.FAULT)

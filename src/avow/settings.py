@@ -29,10 +29,13 @@ class Field:
     meaning: str
     least: int = 0
     most: int = 0
+    choices: tuple[str, ...] = ()
 
     @property
     def bounds(self) -> str:
         """Return the admissible values in words."""
+        if self.choices:
+            return " or ".join(self.choices)
         return f"{self.least} to {self.most}" if isinstance(self.default, int) else "text"
 
 
@@ -42,7 +45,36 @@ FIELDS: dict[str, Field] = {
         256 * 1024, "the largest declaration that is read", 1024, 16 * 1024 * 1024
     ),
     "limits.declaration_depth_max": Field(32, "how deep a declaration may nest", 4, 128),
+    "store.data": Field("~/.avow", "the folder of the database, the keys and the anchor"),
+    "store.url": Field("sqlite", "`sqlite` for the folder, or postgresql://… for several nodes"),
+    "journal.anchor": Field(
+        "in store.data", "the file of signed checkpoints; best on another disk, of another owner"
+    ),
+    "http.host": Field("127.0.0.1", "the address to listen on"),
+    "http.port": Field(8800, "the port to listen on; 0 takes a free one", 0, 65535),
+    "http.hosts": Field("none", "further host names the server answers for, separated by commas"),
+    "http.origins": Field("none", "further origins whose pages may ask, separated by commas"),
+    "http.tls_certificate": Field("none", "the file of the TLS certificate chain"),
+    "http.tls_key": Field("none", "the file of the TLS private key"),
+    "http.beyond_loopback": Field(
+        "tls",
+        "what listening beyond this machine needs: `tls`, or a proxy before it that has it",
+        choices=("tls", "behind-tls-proxy"),
+    ),
+    "gate.timeout_s": Field(300, "how long a question to a human stays open", 10, 86_400),
+    "signature.window_s": Field(300, "how far the time of a signature may be from now", 5, 3600),
+    "rate.burst": Field(200, "how many declarations one principal may send at once", 1, 10**9),
+    "rate.per_minute": Field(1200, "how many more each minute", 0, 10**9),
+    "breaker.window_s": Field(60, "the window in which the breaker counts", 1, 3600),
+    "breaker.quiet_s": Field(300, "how long a tripped breaker stays open", 1, 86_400),
+    "breaker.delete_most": Field(30, "deletes by one agent in the window", 1, 10**9),
+    "breaker.auth_most": Field(30, "changes of rights by one agent in the window", 1, 10**9),
+    "breaker.change_most": Field(300, "other changes of one kind in the window", 1, 10**9),
+    "breaker.read_most": Field(1200, "reads by one agent in the window", 1, 10**9),
+    "log.level": Field("info", "what is logged", choices=("debug", "info", "warning", "error")),
+    "telemetry.otlp_endpoint": Field("none", "where spans go, for example http://127.0.0.1:4318"),
 }
+NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +94,15 @@ class Settings:
     def text(self, key: str) -> str:
         """Return a setting that is a text."""
         return str(self.values[key].value)
+
+    def optional(self, key: str) -> str | None:
+        """Return a setting that is a text, or nothing where it says none."""
+        return None if self.text(key) == NONE else self.text(key)
+
+    def listed(self, key: str) -> tuple[str, ...]:
+        """Return a setting that is a list of texts."""
+        given = self.optional(key) or ""
+        return tuple(part.strip() for part in given.split(",") if part.strip())
 
     def whole(self, key: str) -> int:
         """Return a setting that is a whole number."""
@@ -86,6 +127,17 @@ def load(
     return Settings(values)
 
 
+def flagged(settings: Settings, flags: Mapping[str, str | int]) -> Settings:
+    """Return the settings with what was given on the command line, or raise with every problem."""
+    problems: list[Problem] = []
+    values = dict(settings.values)
+    for key, given in _from_flags(flags).items():
+        _accept(key, given, values, problems)
+    if problems:
+        raise MalformedError("settings.invalid", problems)
+    return Settings(values)
+
+
 def variable(key: str) -> str:
     """Return the name of the environment variable for a setting."""
     return PREFIX + key.upper().replace(".", "_")
@@ -105,6 +157,10 @@ def _accept(key: str, given: Value, values: dict[str, Value], problems: list[Pro
             message = f"expected a whole number, {field.bounds}, in {given.origin}"
             problems.append(Problem(key, "settings.invalid", message))
             return
+    elif field.choices and value not in field.choices:
+        message = f"expected {field.bounds}, in {given.origin}"
+        problems.append(Problem(key, "settings.invalid", message))
+        return
     elif not isinstance(value, str) or not value.strip():
         message = f"expected a text that is not empty, in {given.origin}"
         problems.append(Problem(key, "settings.invalid", message))

@@ -1,19 +1,40 @@
 """The stand-alone verifier: what was tampered with is found, what is not anchored is said."""
 
 import ast
+import base64
 import hashlib
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from avow.adapters.signer import Ed25519Signer
+from avow.adapters.signing.signer import Ed25519Signer
 from avow.clients import ed25519, verifier
-from avow.clients.verifier import verify
-from tests.journals import KEYS, ORIGIN, SIGNER, anchor, contents, tampered, written
+from avow.clients.verifier import KeyEntry, verify
+from avow.core import checkpoint, keyring
+from avow.core.errors import MalformedError
+from tests.journals import (
+    KEYS,
+    NEXT,
+    ORIGIN,
+    SIGNER,
+    anchor,
+    contents,
+    noted,
+    ring,
+    tampered,
+    written,
+)
 
 JOURNAL = written(contents(40))
 ANCHORS = anchor(JOURNAL, 10) + "\n" + anchor(JOURNAL, 33)
+THIRD = Ed25519Signer("avow.example", b"t" * 32)
+# The second of three keys was stolen, which was told when the journal had 25 entries.
+STOLEN = ring(SIGNER, NEXT, THIRD, stolen=NEXT, at=25)
+OTHER = written([{**content, "note": "another story"} for content in contents(40)])
 
 
 def test_a_journal_as_it_was_written():
@@ -47,21 +68,28 @@ def test_an_empty_journal():
     assert verify(JOURNAL, anchors=anchor(empty, 0), keys=KEYS).is_good
 
 
-@pytest.mark.clause("IRL-6.03", "ICNLI-12.5.02")
+@pytest.mark.clause("IRL-6.03", "ICNLI-12.4.02", "ICNLI-12.5.02", "ICNLI-12.5.04")
 @pytest.mark.campaign
 def test_two_thousand_random_tamperings():
-    """Every edit, deletion, repetition, reordering, truncation or rewrite up to the anchor is found."""
+    """
+    Every edit, deletion, insertion, reordering, truncation or rewrite up to the anchor is found,
+    also beside anchors that a stolen key signed over it.
+    """
     source = random.Random(11)
+    anchors = anchor(JOURNAL, 10) + anchor(JOURNAL, 33, signer=THIRD)
     found = 0
-    for _ in range(2000):
+    for number in range(2400):
         lines, touched = tampered(JOURNAL, source)
-        report = verify(lines, anchors=ANCHORS, keys=KEYS)
+        forged = anchor(lines, len(lines) - 1, signer=NEXT) if number % 20 == 0 else ""
+        report = verify(lines, anchors=anchors + forged, keys=STOLEN)
+        assert report.anchored <= 33
         if touched <= 33:
             assert not report.is_good, (touched, report)
             found += 1
         elif report.is_good:
             assert report.unanchored == report.entries - 33
-    assert found > 1500
+            assert report.unanchored_from == (34 if report.entries > 33 else 0)
+    assert found > 1800
 
 
 @pytest.mark.parametrize(
@@ -99,10 +127,239 @@ def test_a_rewrite_without_the_key_is_found():
     ]
 
 
+def test_head_and_root_must_both_fit():
+    """A signed checkpoint that agrees with the chain alone or with the tree alone is no anchor."""
+    named = checkpoint.read(checkpoint.read_note(anchor(JOURNAL, 10)).text)
+    for bent in (replace(named, head="1" * 64), replace(named, root=bytes(32))):
+        report = verify(JOURNAL, anchors=noted(bent, SIGNER), keys=KEYS)
+        assert report.problems == ["rewritten: the anchor at 10 names another history"]
+        assert report.anchored == 0
+
+
 def test_a_journal_wound_back_is_found():
     """A shorter journal, as from an old backup, is not the one that was anchored."""
     report = verify(JOURNAL[:31], anchors=ANCHORS, keys=KEYS)
     assert report.problems == ["cut off: an anchor names 33 entries, 30 left"]
+
+
+@pytest.mark.clause("ICNLI-12.5.04")
+def test_old_ranges_stay_verifiable_after_a_rotation():
+    """With the ring both keys of one name count; without the old key its anchor is not trusted."""
+    anchors = anchor(JOURNAL, 10) + anchor(JOURNAL, 33, signer=NEXT)
+    report = verify(JOURNAL, anchors=anchors, keys=ring(SIGNER, NEXT))
+    assert report.is_good
+    assert (report.anchors_good, report.anchored, report.distrusted) == (2, 33, 0)
+    assert (report.notices, report.breaks) == ([], [])
+    old_alone = verify(JOURNAL, anchors=anchor(JOURNAL, 10), keys=ring(SIGNER, NEXT))
+    assert (old_alone.is_good, old_alone.anchored) == (True, 10)
+    without = verify(JOURNAL, anchors=anchors, keys=ring(NEXT))
+    assert without.problems == ["the anchor at 10 is not signed by a trusted key"]
+
+
+@pytest.mark.clause("ICNLI-12.5.04")
+def test_a_compromise_is_a_visible_break():
+    """What only the stolen key anchored is unanchored, up to the next anchor by another key."""
+    anchors = anchor(JOURNAL, 10) + anchor(JOURNAL, 20, signer=NEXT)
+    report = verify(JOURNAL, anchors=anchors, keys=STOLEN)
+    assert report.is_good
+    assert (report.anchors_good, report.distrusted) == (1, 1)
+    assert (report.anchored, report.unanchored_from) == (10, 11)
+    assert report.notices == ["the anchor at 20 is signed only by a key called compromised"]
+    start = "the key avow.example was called compromised at 25"
+    gap = "entries 11 to 25 had no anchor by another key"
+    assert report.breaks == [f"{start}: {gap}"]
+    later = verify(JOURNAL, anchors=anchors + anchor(JOURNAL, 33, signer=THIRD), keys=STOLEN)
+    assert (later.is_good, later.anchored, later.distrusted) == (True, 33, 1)
+    assert later.breaks == [f"{start}: {gap} before the one at 33"]
+    covered = verify(JOURNAL, anchors=anchor(JOURNAL, 25), keys=STOLEN)
+    assert covered.breaks == [f"{start}: no entry rests on it alone"]
+
+
+def test_a_second_signature_by_a_good_key_counts():
+    """An anchor that the stolen key signed is as good as the other key that signed it too."""
+    both = anchor(JOURNAL, 20, signer=NEXT, also=[SIGNER])
+    report = verify(JOURNAL, anchors=both, keys=STOLEN)
+    assert (report.anchored, report.distrusted, report.notices) == (20, 0, [])
+
+
+@pytest.mark.clause("IRL-6.03")
+def test_a_stolen_key_cannot_make_an_honest_journal_look_bad():
+    """Forged anchors that name another history, more entries or another journal are notices."""
+    forged = (
+        anchor(OTHER, 20, signer=NEXT)
+        + anchor(OTHER, 0, signer=NEXT)
+        + anchor(written(contents(60)), 60, signer=NEXT)
+        + anchor(JOURNAL, 5, signer=NEXT, origin="elsewhere")
+    )
+    report = verify(JOURNAL, anchors=ANCHORS + forged, keys=STOLEN)
+    assert report.problems == []
+    assert (report.anchored, report.anchors_good, report.distrusted) == (33, 2, 4)
+    by = "by a key called compromised"
+    assert f"rewritten: the anchor at 20 names another history, {by}" in report.notices
+    assert f"cut off: an anchor names 60 entries, 40 left, {by}" in report.notices
+    trusting = verify(JOURNAL, anchors=ANCHORS + forged, keys=ring(SIGNER, NEXT, THIRD))
+    assert len(trusting.problems) == 3
+
+
+@pytest.mark.clause("IRL-6.03", "ICNLI-12.4.02")
+def test_a_stolen_key_cannot_make_a_rewritten_journal_look_good():
+    """A rewrite is found by an older or later anchor of another key, or stays unanchored."""
+    for at in (1, 11, 20):
+        listed = contents(40)
+        listed[at - 1]["note"] = "another story"
+        lines = written(listed)
+        forged = anchor(lines, 20, signer=NEXT) + anchor(lines, 40, signer=NEXT)
+        report = verify(lines, anchors=anchor(JOURNAL, 10) + forged, keys=STOLEN)
+        assert report.anchored < at
+        assert report.is_good == (at > 10)
+        later = anchor(JOURNAL, 33, signer=THIRD)
+        assert not verify(lines, anchors=later + forged, keys=STOLEN).is_good
+
+
+def test_a_journal_cannot_be_rid_of_its_anchors():
+    """A rewrite that records the key of the old anchors as compromised is found all the same."""
+    told = {"kind": "key", "name": SIGNER.name, "public": SIGNER.public_key.hex()}
+    lines = written([{"kind": "x"}] * 39 + [{**told, "state": "compromised"}])
+    report = verify(lines, anchors=ANCHORS, keys=KEYS)
+    assert len(report.problems) == 2
+    assert report.notices == ["entry 40 calls a key compromised that the key ring calls in use"]
+
+
+def test_the_journals_own_record_of_its_keys():
+    """Rotations are read from the chain in order, and where the ring differs it is told."""
+    keys = keyring.read(ring(SIGNER, NEXT)).keys
+    added = [{**key.content(), "state": "added"} for key in keys]
+    lines = written([added[0], {"kind": "x"}, keys[0].content(), added[1]])
+    report = verify(lines, keys=ring(SIGNER, NEXT))
+    old, new = (key.public.hex() for key in keys)
+    assert report.keys == [
+        KeyEntry(1, "avow.example", old, "added"),
+        KeyEntry(3, "avow.example", old, "retired"),
+        KeyEntry(4, "avow.example", new, "added"),
+    ]
+    assert report.notices == []
+    assert verify(lines).notices == []
+    assert verify(lines, keys=STOLEN).notices == [
+        "entry 4 calls a key added that the key ring calls compromised",
+        "the key ring tells of 25 entries, 4 are here",
+        "the key ring holds a key of `avow.example` that no entry names",
+    ]
+    assert verify(lines, keys=ring(NEXT)).notices == [
+        "entry 3 calls a key retired that the key ring does not hold"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"kind": "key"}, 1),
+        ({"kind": "key", "name": 5, "public": "0" * 64, "state": "added"}, 1),
+        ({"kind": "key", "name": "x", "public": "0" * 63, "state": "added"}, 1),
+        ({"kind": "key", "name": "x", "public": "0" * 64, "state": "gone"}, 1),
+        ({"kind": "x", "inside": {"kind": "key"}}, 0),
+    ],
+)
+def test_an_odd_entry_about_a_key_is_told(content, told):
+    """An entry about a key that cannot be read is a notice, one that only quotes the words is not."""
+    report = verify(written([content]))
+    assert report.is_good
+    assert report.keys == []
+    assert report.notices == ["entry 1 speaks of a key and cannot be read"] * told
+
+
+def test_a_body_that_is_not_json_does_not_stop_the_verifier():
+    """Whatever a hostile export holds behind the words is told and not raised."""
+    for body in (b'{"kind":"key","n":1}}', b"[" * 99_999 + b'{"kind":"key","n":1}'):
+        hashed = hashlib.sha256(b"avow-journal-1\n" + b"0" * 64 + b"\n" + body).hexdigest()
+        report = verify([JOURNAL[0], b"1 " + hashed.encode() + b" " + body])
+        assert report.notices == ["entry 1 speaks of a key and cannot be read"]
+
+
+LINE = KEYS.rstrip()
+# A key of another algorithm, with the id that fits it.
+OTHER_KIND = (
+    f"x+{hashlib.sha256(b'x' + bytes([10, 2]) + bytes(32)).hexdigest()[:8]}+"
+    + base64.b64encode(bytes([2]) + bytes(32)).decode()
+)
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ("nonsense", "line 1 of the key ring is not a key"),
+        (f"{LINE} gone", "line 1 of the key ring is not a key"),
+        (LINE.replace("avow", "ovow"), "does not fit"),
+        (OTHER_KIND, "does not fit"),
+        (f"{KEYS}{LINE} retired", "line 2 of the key ring repeats a key"),
+        (KEYS + keyring.VerifierKey(name="x", public=SIGNER.public_key).written(), "repeats a key"),
+    ],
+)
+def test_a_bad_key_ring_is_a_problem(keys, told):
+    """A line that is no key, does not fit or repeats one makes the report bad."""
+    report = verify(JOURNAL, keys=keys)
+    assert any(told in problem for problem in report.problems)
+
+
+@given(st.data())
+def test_writer_and_verifier_read_the_same_rings(data):
+    """A bent ring is refused by both or gives both the same keys."""
+    text = bytearray(STOLEN.encode())
+    for _ in range(data.draw(st.integers(0, 2))):
+        at = data.draw(st.integers(0, len(text) - 1))
+        match data.draw(st.integers(0, 2)):
+            case 0:
+                text[at] = data.draw(st.sampled_from(b"\n +015Aa=\x01"))
+            case 1:
+                del text[at]
+            case _:
+                text[at:at] = data.draw(
+                    st.sampled_from([b"\n", b" ", b" retired", STOLEN.encode()])
+                )
+    bent, told = text.decode(), []
+    found = list(verifier.read_keys(bent, told.append))
+    try:
+        expected = keyring.read(bent).keys
+    except MalformedError:
+        assert told
+        return
+    assert told == []
+    assert [(key.name, key.id, key.public, key.state, key.size) for key in found] == [
+        (key.name, key.id, key.public, key.state.value, key.compromised_at) for key in expected
+    ]
+
+
+def test_progress_is_told():
+    """A long walk tells every ten thousand entries where it is, and finds anchors in between."""
+    lines, told = written([{"kind": "x"}] * 20_001), []
+    anchors = anchor(lines, 10_000) + anchor(lines, 15_000) + anchor(lines, 20_001)
+    report = verify(lines, anchors=anchors, keys=KEYS, progress=told.append)
+    assert told == [10_000, 20_000]
+    assert (report.anchors_good, report.anchored, report.unanchored_from) == (3, 20_001, 0)
+
+
+def test_the_report_as_people_read_it():
+    """It says what was verified, how far it is anchored, keys, breaks, notices and problems."""
+    keys = keyring.read(STOLEN).keys
+    lines = written([keys[1].content(), *contents(39)])
+    anchors = anchor(lines, 10) + anchor(lines, 20, signer=NEXT)
+    told = verify(lines, anchors=anchors, keys=STOLEN).lines()
+    head = lines[-1].split(b" ")[1].decode()
+    assert told[:5] == [
+        f"journal {ORIGIN}: 40 entries, head {head}",
+        "anchored up to 10, good anchors: 1",
+        "unanchored from 11 on: only the chain fits there",
+        "anchors not counted, their key is compromised: 1",
+        f"key avow.example compromised at 1: {keys[1].public.hex()}",
+    ]
+    assert told[5].startswith("break: the key avow.example was called compromised at 25")
+    assert told[6] == "notice: the anchor at 20 is signed only by a key called compromised"
+    assert told[-1] == "nothing is wrong"
+    bad = verify([b"avow-journal-export-1 a\x1b[2J\n", b"2 x\n"]).lines()
+    assert bad[0].startswith("journal a\\u{1b}[2J: 0 entries")
+    assert bad[-2:] == [
+        "problem: entry 1 is missing or out of order",
+        "this journal is not what was written",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -118,6 +375,8 @@ def test_a_journal_wound_back_is_found():
         ),
         (anchor(JOURNAL, 10, origin="avow.example/other"), "an anchor is for `avow.example/other`"),
         (anchor(JOURNAL, 10).replace("\n10\n", "\n11\n"), "not signed by a trusted"),
+        (anchor(JOURNAL, 10).replace("\n10\n", "\n010\n"), "not a checkpoint"),
+        (anchor(JOURNAL, 10).replace(ORIGIN, "\ud800"), "not a checkpoint"),
         ("nonsense", "not a checkpoint"),
         (anchor(JOURNAL, 10).replace("— avow.example ", "— avow.example !"), "cannot be decoded"),
     ],

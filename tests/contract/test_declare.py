@@ -6,30 +6,44 @@ import pytest
 
 from avow.adapters.store import journal
 from avow.adapters.store.journal import JournalAppender
-from avow.adapters.store.writer import Writer
 from avow.core import agent
 from avow.core.agent import Agent
 from avow.core.errors import FaultError
+from avow.core.principal import Principal, Role
 from avow.core.words import Outcome, Trust
+from avow.engine.conclusions import Conclusions
 from avow.engine.declare import ENTROPY_BYTES, Declare
 from avow.engine.judgement import Judge
+from avow.engine.register import AddPerson
+from tests import stores
 from tests.records import body, record
 
 TENANT = "main"
 WRITE = {"type": "write", "trust_level": "high"}
+ADMIN = Principal("boss", frozenset({Role.ADMIN}))
 
 
 @pytest.fixture
 def writer(store):
-    made = Writer(store, tenant=TENANT)
+    made = stores.writer(store)
+    digest = agent.key_digest("avow_boss")
+    made.call(AddPerson(by="test", person_id="boss", roles=ADMIN.roles, key_digest=digest))
     yield made
     made.close()
 
 
 def declared(policy, seed=0, **fields):
-    intent = Judge().read(body(record(**fields)))
-    entropy = bytes([seed]) * ENTROPY_BYTES
-    return Declare(intent=intent, channel="test", policy=policy, entropy=entropy)
+    sent = body(record(**fields))
+    return Declare(
+        intent=Judge().read(sent),
+        text=sent.decode(),
+        principal=ADMIN,
+        channel="test",
+        policy=policy,
+        entropy=bytes([seed]) * ENTROPY_BYTES,
+        conclusions=Conclusions(),
+        gate_ms=300_000,
+    )
 
 
 def entry_at(store, position):
@@ -43,7 +57,7 @@ def registered(trust=Trust.HIGH, name="agent-1", seed=1):
 
 
 def do(writer, command):
-    return writer.submit(command).result(timeout=20)
+    return writer.call(command, timeout_s=20)
 
 
 @pytest.mark.clause("IRL-5.15", "IRL-5.18")
@@ -51,41 +65,41 @@ def test_a_verdict_is_recorded_with_what_led_to_it(writer, store, default):
     """The id resolves to the entry, which names digest, policy, rules and score; no free text."""
     fields = {"type": "delete", "target_environment": "production", "stated_goal": "a secret plan"}
     done = do(writer, declared(default, **fields))
-    assert done.verdict.outcome is Outcome.DENY
-    found = do(writer, lambda work: work.verdicts.find(done.verdict_id))
-    assert (found.position, found.outcome, found.agent) == (1, "DENY", "agent-1")
-    entry = entry_at(store, 1)
-    assert entry["verdict"] == done.verdict_id
-    assert entry["intent"] == found.intent == done.verdict.digest
+    assert done.kept.outcome == Outcome.DENY.name
+    found = do(writer, lambda work: work.verdicts.find(done.kept.id))
+    assert (found.position, found.outcome, found.agent) == (2, "DENY", "agent-1")
+    entry = entry_at(store, 2)
+    assert entry["verdict"] == done.kept.id
+    assert entry["intent"] == found.intent == done.kept.intent
     assert entry["policy"] == default.digest
     assert entry["outcome"] == "DENY"
-    assert entry["at"] == done.at_ms > 1_700_000_000_000
+    assert entry["at"] == done.kept.at_ms > 1_700_000_000_000
     assert "POL-003" in entry["rules"]
     assert "a secret plan" not in json.dumps(entry)
     with store.reader() as connection:
-        kept = journal.text(connection, TENANT, 1, "goal")
-    assert kept.text == "a secret plan"
-    assert entry["goal"] == {"sha256": kept.digest}
+        kept = journal.text(connection, TENANT, 2, "declaration")
+    assert "a secret plan" in kept.text
+    assert entry["declaration"] == {"sha256": kept.digest}
 
 
 @pytest.mark.clause("IRL-5.18")
 def test_the_same_record_twice_has_two_ids(writer, default):
     """Each evaluation is an entry and an id of its own."""
     one, other = (do(writer, declared(default, seed)) for seed in (1, 2))
-    assert one.verdict_id != other.verdict_id
-    assert (one.position, other.position) == (1, 2)
-    assert one.verdict.digest == other.verdict.digest
+    assert one.kept.id != other.kept.id
+    assert (one.kept.position, other.kept.position) == (2, 3)
+    assert one.kept.intent == other.kept.intent
     assert do(writer, lambda work: work.verdicts.find("ver_unknown")) is None
 
 
 @pytest.mark.clause("IRL-2.04")
 def test_trust_comes_from_the_registry(writer, default):
     """An unknown agent is low, a registered one gets its level, a revoked one is low again."""
-    assert do(writer, declared(default, 1, **WRITE)).verdict.score == 20
+    assert do(writer, declared(default, 1, **WRITE)).conclusion.said["score"] == 20
     assert do(writer, lambda work: work.agents.add(registered()))
-    assert do(writer, declared(default, 2, **WRITE)).verdict.score == 10
+    assert do(writer, declared(default, 2, **WRITE)).conclusion.said["score"] == 10
     assert do(writer, lambda work: work.agents.revoke("agent-1", at_ms=9))
-    assert do(writer, declared(default, 3, **WRITE)).verdict.score == 20
+    assert do(writer, declared(default, 3, **WRITE)).conclusion.said["score"] == 20
 
 
 def test_agents_are_added_once_and_revoked_once(writer):
@@ -122,7 +136,7 @@ def test_without_an_entry_there_is_no_answer(writer, store, default, monkeypatch
     assert caught.value.code == "store.unavailable"
     with store.reader() as connection:
         assert connection.rows("SELECT count(*) FROM verdicts")[0][0] == 0
-    assert do(writer, declared(default, 2)).position == 1
+    assert do(writer, declared(default, 2)).kept.position == 2
 
 
 def test_a_key_is_known_by_its_beginning_and_stored_as_a_digest():

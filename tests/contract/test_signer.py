@@ -1,7 +1,7 @@
 """The contract of `Signer`."""
 
-from avow.adapters import signer
-from avow.adapters.signer import Ed25519Signer
+from avow.adapters.signing import signer
+from avow.adapters.signing.signer import Ed25519Signer
 
 
 def test_a_good_signature_checks_and_a_bent_one_does_not():

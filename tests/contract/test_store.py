@@ -7,23 +7,24 @@ import apsw
 import pytest
 
 from avow.adapters.store import journal, migration, sqlite
+from avow.adapters.store.batch import Batch
 from avow.adapters.store.journal import JournalAppender
 from avow.adapters.store.postgres import PostgresStore
 from avow.adapters.store.sqlite import SqliteStore
-from avow.adapters.store.writer import Writer
+from avow.adapters.store.work import Work
 from avow.clients.verifier import verify
 from avow.core import journal as chain
 from avow.core import merkle
 from avow.core.errors import FaultError
 from avow.core.journal import Erasable
-from tests import kills
+from tests import kills, stores
 
 TENANT = "main"
 
 
 def append(store, count, tenant=TENANT, note="x"):
     with store.transaction() as connection:
-        appender = JournalAppender(connection, tenant)
+        appender = JournalAppender(Batch(connection), tenant)
         for number in range(count):
             appender.append({"kind": "test", "number": number, "note": note})
         appender.flush()
@@ -55,7 +56,7 @@ def test_a_transaction_that_raises_leaves_nothing(store):
 
     def fail():
         with store.transaction() as connection:
-            appender = JournalAppender(connection, TENANT)
+            appender = JournalAppender(Batch(connection), TENANT)
             appender.append({"kind": "lost"})
             appender.flush()
             raise ZeroDivisionError
@@ -70,19 +71,20 @@ def test_a_transaction_that_raises_leaves_nothing(store):
 def test_a_part_that_raises_takes_its_entries_back(store):
     """What failed leaves no entry and no gap; what stood before and after it stays."""
     with store.transaction() as connection:
-        appender = JournalAppender(connection, TENANT)
-        appender.append({"kind": "before"})
+        work = Work(connection, stores.memory())
+        work.journal.append({"kind": "before"})
 
-        def fail():
-            with appender.part():
-                appender.append({"kind": "lost"}, [Erasable("text", b"s" * 16, "lost")])
-                raise ZeroDivisionError
+        def failing(flush):
+            work.journal.append({"kind": "lost"}, [Erasable("text", b"s" * 16, "lost")])
+            if flush:
+                work.batch.flush()
+            raise ZeroDivisionError
 
-        with pytest.raises(ZeroDivisionError):
-            fail()
-        with appender.part():
-            appender.append({"kind": "after"})
-        appender.flush()
+        for flush in (False, True, False):
+            with pytest.raises(ZeroDivisionError):
+                work.run(lambda _, flush=flush: failing(flush))
+        work.run(lambda work: work.journal.append({"kind": "after"}))
+        work.finish()
     lines = export(store)
     assert [json.loads(line.split(b" ", 2)[2])["kind"] for line in lines[1:]] == ["before", "after"]
     assert verify(lines).problems == []
@@ -137,7 +139,7 @@ def test_a_byte_flipped_in_the_file_is_named(tmp_path):
 def test_erasing_a_text_keeps_the_chain(store):
     """The text is gone, its digest and every hash stay; a kept text fits its digest."""
     with store.transaction() as connection:
-        appender = JournalAppender(connection, TENANT)
+        appender = JournalAppender(Batch(connection), TENANT)
         for number in range(2):
             appender.append({"kind": "x"}, [Erasable("goal", bytes([number]) * 16, "a secret")])
         appender.flush()
@@ -190,7 +192,7 @@ def test_a_reader_sees_one_state_while_others_write(store):
 
 def test_many_callers_share_commits_and_get_their_own_answers(store):
     """Hundreds of commands from many threads: each gets its position once, none is lost."""
-    writer = Writer(store, tenant=TENANT)
+    writer = stores.writer(store)
 
     def command(work):
         return work.journal.append({"kind": "shared"}).position
@@ -198,7 +200,7 @@ def test_many_callers_share_commits_and_get_their_own_answers(store):
     futures = []
 
     def caller():
-        futures.extend([writer.submit(command) for _ in range(50)])
+        futures.extend([writer.future(command) for _ in range(50)])
 
     threads = [threading.Thread(target=caller) for _ in range(8)]
     for thread in threads:
@@ -213,7 +215,7 @@ def test_many_callers_share_commits_and_get_their_own_answers(store):
 
 def test_a_command_that_fails_does_not_touch_its_neighbours(store):
     """Its caller gets its error, its rows and entries are gone, the others are committed."""
-    writer = Writer(store, tenant=TENANT)
+    writer = stores.writer(store)
 
     def good(work):
         return work.journal.append({"kind": "good"}).position
@@ -222,19 +224,19 @@ def test_a_command_that_fails_does_not_touch_its_neighbours(store):
         work.journal.append({"kind": "bad"})
         raise LookupError("mine alone")
 
-    futures = [writer.submit(command) for command in (good, bad, good, bad, good)]
+    futures = [writer.future(command) for command in (good, bad, good, bad, good)]
     with pytest.raises(LookupError, match="mine alone"):
         futures[1].result(timeout=10)
     assert [futures[n].result(timeout=10) for n in (0, 2, 4)] == [1, 2, 3]
     writer.close()
     assert verify(export(store)).entries == 3
     with pytest.raises(FaultError):
-        writer.submit(good).result(timeout=10)
+        writer.future(good).result(timeout=10)
 
 
 def test_a_caller_who_gives_up_does_not_stop_the_writer(store):
-    """A cancelled command is not executed, one under way cannot be, and others are served."""
-    writer = Writer(store, tenant=TENANT)
+    """A command whose caller gave up is executed all the same, and others are served."""
+    writer = stores.writer(store)
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(work):
@@ -245,19 +247,18 @@ def test_a_caller_who_gives_up_does_not_stop_the_writer(store):
     def good(work):
         return work.journal.append({"kind": "good"}).position
 
-    first = writer.submit(slow)
+    first = writer.future(slow)
     begun.wait(10)
-    given_up, last = writer.submit(good), writer.submit(good)
-    assert not first.cancel()
+    given_up, last = writer.future(good), writer.future(good)
     assert given_up.cancel()
     go_on.set()
-    assert (first.result(timeout=10), last.result(timeout=10)) == (1, 2)
+    assert (first.result(timeout=10), last.result(timeout=10)) == (1, 3)
     writer.close()
 
 
 def test_when_the_commit_fails_nobody_is_told_otherwise(store, monkeypatch):
     """A store that fails at the end of the transaction fails every command in it."""
-    writer = Writer(store, tenant=TENANT)
+    writer = stores.writer(store)
 
     def good(work):
         return work.journal.append({"kind": "good"}).position
@@ -268,16 +269,16 @@ def test_when_the_commit_fails_nobody_is_told_otherwise(store, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(JournalAppender, "flush", failing)
         with pytest.raises(FaultError) as caught:
-            writer.submit(good).result(timeout=10)
+            writer.future(good).result(timeout=10)
     assert caught.value.code == "store.unavailable"
-    assert writer.submit(good).result(timeout=10) == 1
+    assert writer.future(good).result(timeout=10) == 1
 
     def breaks(work):
-        work.connection.rows("SELECT nothing FROM nowhere")
+        work.batch.rows("SELECT nothing FROM nowhere")
 
     with pytest.raises(FaultError):
-        writer.submit(breaks).result(timeout=10)
-    assert writer.submit(good).result(timeout=10) == 2
+        writer.future(breaks).result(timeout=10)
+    assert writer.future(good).result(timeout=10) == 2
     writer.close()
 
 
@@ -328,12 +329,12 @@ def test_an_old_library_and_a_bad_folder_are_refused(tmp_path, monkeypatch):
 def test_two_nodes_write_one_gapless_journal(address):
     """Two writers on one database take turns; every command gets a position of its own."""
     nodes = [PostgresStore(address) for _ in range(2)]
-    writers = [Writer(node, tenant=TENANT) for node in nodes]
+    writers = [stores.writer(node) for node in nodes]
 
     def command(work):
         return work.journal.append({"kind": "shared"}).position
 
-    futures = [writers[number % 2].submit(command) for number in range(300)]
+    futures = [writers[number % 2].future(command) for number in range(300)]
     positions = sorted(future.result(timeout=60) for future in futures)
     for writer in writers:
         writer.close()
@@ -355,3 +356,32 @@ def test_a_database_that_is_not_there_is_told():
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed():
     """Killed again and again in the middle of writing, every acknowledged entry is there."""
     assert kills.survive(1, 8) > 10
+
+
+def test_what_cannot_be_written_fails_alone(store):
+    """A row that the database refuses at the end fails its own command and no neighbour's."""
+    writer = stores.writer(store)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(work):
+        begun.set()
+        go_on.wait(10)
+        return work.journal.append({"kind": "slow"}).position
+
+    def good(work):
+        return work.journal.append({"kind": "good"}).position
+
+    def poisoned(work):
+        work.batch.add("verdicts", (None,) * 14)
+        return work.journal.append({"kind": "poisoned"}).position
+
+    first = writer.future(slow)
+    begun.wait(10)
+    futures = [writer.future(command) for command in (good, poisoned, good)]
+    go_on.set()
+    assert first.result(timeout=10) == 1
+    with pytest.raises(FaultError):
+        futures[1].result(timeout=10)
+    assert [futures[n].result(timeout=10) for n in (0, 2)] == [2, 3]
+    writer.close()
+    assert verify(export(store)).entries == 3

@@ -10,7 +10,7 @@ import pytest
 import avow
 from avow.channels import render as cards
 from avow.core import assess as assessing
-from avow.core import intent, opinion
+from avow.core import conclusion, intent, opinion
 from avow.core.finding import Finding, Source
 from avow.core.situation import Situation
 from avow.core.words import DataLoss, Environment, Inspection, Means, Outcome, Truth
@@ -118,7 +118,9 @@ def test_an_intent_that_cannot_be_settled_is_denied(default, monkeypatch):
     verdict = assessing.assess(sealed(), Situation(policy=default))
     assert (verdict.outcome, verdict.score, verdict.cases) == (Outcome.DENY, 100, ())
     assert verdict.decided_by.says == "`settling` failed with KeyError"
-    answer = render.answer(verdict, verdict_id="ver_1", timestamp="now")
+    answer = render.answer(
+        conclusion.plain(verdict), verdict_id="ver_1", timestamp="now", digest=verdict.digest
+    )
     assert answer["decision"] == "DENY"
     assert cards.card(sealed(), verdict).outcome is Outcome.DENY
 

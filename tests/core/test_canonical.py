@@ -89,3 +89,20 @@ def test_a_digest_is_bound_to_its_domain():
     """The same bytes in two domains have two digests."""
     assert canonical.digest("a", b"x") != canonical.digest("b", b"x")
     assert canonical.digest("a", b"x") == canonical.digest("a", b"x")
+
+
+@given(
+    st.dictionaries(
+        st.text("abcdefghijklmnopqrstuvwxyz_", max_size=6),
+        st.recursive(
+            st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+            lambda inner: st.lists(inner, max_size=3)
+            | st.dictionaries(st.text("abc_", max_size=3), inner, max_size=3),
+            max_leaves=8,
+        ),
+        max_size=8,
+    )
+)
+def test_the_fast_way_writes_the_same(value):
+    """What is made here is written through the encoder in C to the very same bytes."""
+    assert canonical.encode_own(value) == canonical.encode(value)

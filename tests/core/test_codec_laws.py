@@ -16,6 +16,13 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=2
     lambda text: text.strip()
 )
 
+SIGNATURE = {
+    "did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK",
+    "id": "signed-1",
+    "signed_ms": 1,
+    "value": "A" * 86 + "==",
+}
+
 
 def digest(value):
     return intent.seal(lower.read(value), source_digest="").digest
@@ -66,7 +73,7 @@ def test_two_spellings_of_one_meaning_have_one_digest():
     assert digest(record(scope="permanent", estimated_rows_affected=-1)) == plain
     assert digest(record(session_id="ses_1")) == plain
     assert digest({**NEUTRAL, "risk": {"score": 0}, "verdict": 3}) == plain
-    assert digest({**NEUTRAL, "signature": {"key": "k"}}) == plain
+    assert digest({**NEUTRAL, "signature": SIGNATURE}) == plain
     assert digest(record(target_resource="Table:/orders/")) == plain
 
 

@@ -10,11 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import avow
-from avow.core.errors import CODES, MalformedError
+from avow.core import conclusion
+from avow.core.codes import CODES
+from avow.core.errors import MalformedError
 from avow.core.words import DataLoss, Scope
 from avow.dialects.irl import document, lower, render
 from avow.engine.judgement import Judge
 from tests.records import ABSENT, ENVIRONMENTS, NEUTRAL, TRUSTS, TYPES, lattice, record
+
+SIGNATURE = {
+    "did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK",
+    "id": "signed-1",
+    "signed_ms": 1_794_000_000_000,
+    "value": "A" * 86 + "==",
+}
 
 
 def problems(value):
@@ -238,7 +247,7 @@ def test_evidence_fields_are_kept():
                 snapshot_id="snap_1",
                 downstream_services=["billing"],
             ),
-            "signature": {"key": "did:key:z6", "value": "00"},
+            "signature": SIGNATURE,
         }
     )
     assert declared.runnable.command == "rm -rf /tmp/x"
@@ -247,7 +256,10 @@ def test_evidence_fields_are_kept():
     assert declared.claims.evidence == ("fact_1",)
     assert declared.claims.snapshot_id == "snap_1"
     assert declared.claims.downstream == ("billing",)
-    assert declared.signature == {"key": "did:key:z6", "value": "00"}
+    assert declared.seal.did == SIGNATURE["did"]
+    assert (declared.seal.id, declared.seal.signed_ms) == ("signed-1", 1_794_000_000_000)
+    assert declared.seal.value == bytes(64)
+    assert b'"signature"' not in declared.seal.document
 
 
 @pytest.mark.clause("IRL-2.17", "IRL-2.18", "IRL-5.14", "IRL-5.16")
@@ -263,7 +275,12 @@ def test_evidence_fields_are_kept():
 def test_the_answer_is_in_the_words_of_the_protocol(fields, decision):
     """Each decision has all fields, in the types and forms that the protocol names."""
     verdict = avow.evaluate(record(**fields))
-    answer = render.answer(verdict, verdict_id="ver_1", timestamp="2026-04-24T15:03:21.000Z")
+    answer = render.answer(
+        conclusion.plain(verdict),
+        verdict_id="ver_1",
+        timestamp="2026-04-24T15:03:21.000Z",
+        digest=verdict.digest,
+    )
     assert answer["decision"] == decision
     assert answer["requires_human"] is (decision == "GATE")
     risk = answer["risk"]
@@ -289,7 +306,12 @@ def test_every_answer_has_its_types():
     """Over a grid of records, risk and verdict have their fields, types and closed sets."""
     for fields in itertools.islice(lattice(), 0, None, 13):
         verdict = avow.evaluate(record(**fields))
-        answer = render.answer(verdict, verdict_id="ver_1", timestamp="2026-04-24T15:03:21.000Z")
+        answer = render.answer(
+            conclusion.plain(verdict),
+            verdict_id="ver_1",
+            timestamp="2026-04-24T15:03:21.000Z",
+            digest=verdict.digest,
+        )
         risk = answer["risk"]
         assert risk["level"] in ("low", "medium", "high", "critical")
         assert type(risk["score"]) is int

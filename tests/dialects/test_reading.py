@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from avow.core.errors import CODES, MalformedError
-from avow.dialects import diagnosis
+from avow.core.codes import CODES
+from avow.core.errors import MalformedError
+from avow.dialects import diagnosis, reading
 from avow.dialects.reading import Limits, admit, strip_comments
 
 INTEGER = 2**53
@@ -175,3 +176,12 @@ def test_the_fast_reader_is_the_one_we_think():
     for body in (b'{"a":1,"a":2}', b"NaN"):
         with pytest.raises(ValueError, match=r".+"):
             jiter.from_json(body, allow_inf_nan=False, catch_duplicate_keys=True)
+
+
+def test_a_text_with_nul_is_refused():
+    """U+0000, in a value or a key, is told with its path; an escaped backslash before it is not it."""
+    for body, path in ((rb'{"a": {"b": "x\u0000"}}', "a.b"), (rb'{"a\u0000": 1}', "a\0")):
+        with pytest.raises(MalformedError) as caught:
+            reading.admit(body)
+        assert [(p.path, p.code) for p in caught.value.problems] == [(path, "declaration.bad_text")]
+    assert reading.admit(rb'{"a": "\\u0000"}') == {"a": r"\u0000"}

@@ -9,7 +9,8 @@ from collections import Counter
 from avow import wiring
 from avow.adapters import policy_files
 from avow.channels.cli.app import run
-from avow.core.errors import CODES, MalformedError
+from avow.core.codes import CODES
+from avow.core.errors import MalformedError
 from avow.core.words import Outcome
 from avow.engine.judgement import Judge
 from tests.fuzz.bodies import bodies

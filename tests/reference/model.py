@@ -123,7 +123,7 @@ def judge(record: dict[str, Any], *, policy: str, registered: str | None = None,
     mitigated = case["reversible"] and case["rollback_plan"] and not case.get("affects_backups")
     if case["type"] == "delete" and case["target_environment"] == "production" and not mitigated:
         floors["POL-003"] = "DENY"
-    if default and signature == "invalid":
+    if signature == "invalid":
         floors["POL-020"] = "DENY"
     step = 1 if "POL-019" in floors else 0
     worst = min(3, max(OUTCOMES.index(floor) for floor in floors.values()) + step)

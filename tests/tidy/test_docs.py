@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from avow.core.errors import CODES
+from avow.core.codes import CODES
 from docs import generate
 from tests.tidy.sources import ROOT, modules
 

@@ -151,7 +151,7 @@ def test_imports_point_downward():
         ("avow.dialects.irl.lower", "import socket"),
         ("avow.dialects.irl.lower", "from avow.core.assess import assess"),
         ("avow.engine.desk", "import sqlite3"),
-        ("avow.adapters.clock", "from avow.adapters import signer"),
+        ("avow.adapters.clock", "from avow.adapters import anchor"),
         ("avow.core.risk", "import pydantic"),
         ("avow.core.risk", "def f():\n    from avow.dialects import reading"),
         ("avow.dialects.irl.lower", "from avow.engine.judgement import Judge"),

@@ -7,6 +7,7 @@ of the file. A file that is broken from the start raises: there is nothing good 
 Clauses: IRL-6.12.
 """
 
+import json
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -44,6 +45,11 @@ def load(path: Path) -> Policy:
     except (OSError, ValueError) as error:
         raise _malformed("policy.not_found", str(path), _reason(error)) from None
     return _checked(_resolved(_parsed(body, str(path)), str(path)))
+
+
+def from_text(text: str) -> Policy:
+    """Return the policy of a stored canonical text."""
+    return _checked(json.loads(text))
 
 
 def named(name: str) -> Policy:

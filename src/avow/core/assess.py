@@ -40,7 +40,8 @@ def assess(
 
     1. Each effect is settled into a case; if that fails, the intent is denied unjudged.
     2. The policy forms an opinion of each; one that fails counts as a DENY.
-    3. Every further assessor speaks; one that fails counts as a DENY that names it.
+    3. Open breakers and every further assessor speak; one that fails counts as a DENY that names
+       it.
     4. Findings are joined; the worst effect lends its score and hazard to the whole.
     """
     # 1
@@ -50,6 +51,8 @@ def assess(
         settled, assumed = (), ()
         unsettled = _failed("settling", error)
         assessors = (lambda _: [unsettled],)
+    if situation.tripped:
+        assessors = (*assessors, _breakers)
     # 2
     opinions = [_heard(case, situation) for case in settled]
     # 3, 4
@@ -77,6 +80,16 @@ def assess(
 
 _SCORE = attrgetter("score")
 _UNSCORED = Risk(SCORE_MAX, Level.CRITICAL, ())
+
+
+def _breakers(matter: Matter) -> list[Finding]:
+    """Deny each effect of a kind whose breaker is open."""
+    return [
+        replace(tripped.finding(), effect=index)
+        for index, case in enumerate(matter.cases)
+        for tripped in matter.situation.tripped
+        if case.means is tripped.means
+    ]
 
 
 def _heard(case: Case, situation: Situation) -> opinion.Opinion:

@@ -8,10 +8,13 @@ spelling (NaN, infinities, integers beyond 2^53, lone surrogates, keys that are 
 import hashlib
 import math
 from collections.abc import Callable
-from json.encoder import encode_basestring
+from json.encoder import JSONEncoder, encode_basestring
 from typing import Any
 
 INTEGER_MAX = 2**53
+_own = JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode
 _ES6_EXPONENT_FROM = 21
 _ES6_EXPONENT_BELOW = -6
 
@@ -22,6 +25,14 @@ text: Callable[[str], str] = encode_basestring
 def encode(value: Any) -> bytes:
     """Return the RFC 8785 bytes of any JSON value."""
     return written(value).encode("utf-8")
+
+
+def encode_own(value: dict[str, Any]) -> bytes:
+    """Return the RFC 8785 bytes of a value made here: ASCII keys, no fractions.
+
+    Eight times as fast as `encode`, through the encoder in C; a law holds it to `encode`.
+    """
+    return _own(value).encode("utf-8")
 
 
 def digest(domain: str, encoded: bytes) -> str:

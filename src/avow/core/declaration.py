@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from avow.core.effect import Effect
+from avow.core.signing import Seal
 from avow.core.untrusted import Untrusted
 from avow.core.words import DataLoss, Environment, Scope, Trust, Truth
 
@@ -71,7 +72,7 @@ class Declaration:
     model: str | None = None
     runnable: Runnable = field(default_factory=Runnable)
     keeps_diligence: bool = False
-    signature: Mapping[str, Any] | None = None
+    seal: Seal | None = None
     assumptions: tuple[Assumption, ...] = ()
     ignored: tuple[str, ...] = ()
     extras: Mapping[str, Any] = field(default_factory=dict)

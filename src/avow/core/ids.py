@@ -5,7 +5,8 @@ Owns the alphabet and the layout (48 bits of milliseconds, 80 bits of entropy, C
 """
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_LENGTH = 26
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
+_SHIFTS = range(120, -1, -10)
 ENTROPY_BYTES = 10
 
 
@@ -14,7 +15,7 @@ def ulid(now_ms: int, entropy: bytes) -> str:
     if not 0 <= now_ms < 1 << 48 or len(entropy) != ENTROPY_BYTES:
         raise AssertionError("a ULID takes 48 bits of time and 80 bits of entropy")
     number = (now_ms << 80) | int.from_bytes(entropy)
-    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(5 * _LENGTH - 5, -1, -5))
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in _SHIFTS])
 
 
 def verdict_id(now_ms: int, entropy: bytes) -> str:

@@ -56,7 +56,7 @@ def exported(entry: Entry) -> bytes:
 
 def link(position: int, previous: str, content: dict[str, Any]) -> Entry:
     """Return the entry that follows `previous`; its body names its own position."""
-    body = canonical.encode({**content, "n": position})
+    body = canonical.encode_own({**content, "n": position})
     return Entry(position, previous, body, hash_of(previous, body))
 
 

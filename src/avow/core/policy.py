@@ -8,7 +8,7 @@ Clauses: IRL-3.05, IRL-3.06, IRL-6.12.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -132,6 +132,7 @@ class Rule:
 class Policy:
     """A versioned set of everything that judges.
 
+    `source` is the canonical text that `policy_reading.read` reads to the same policy again.
     `asks_open_fields` tells whether a rule looks at a field with endless values. `relaxes` lists
     in words what is softer than the built-in policy; it is empty unless `allow_relaxing` was set.
     The hazard switches hold the lowest hazard at which they apply, `NEVER` for not at all.
@@ -151,4 +152,5 @@ class Policy:
     matrix: Matrix | None
     rules: tuple[Rule, ...]
     asks_open_fields: bool
+    source: str = field(repr=False)
     relaxes: tuple[str, ...] = ()

@@ -59,6 +59,7 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 def read(source: dict[str, Any]) -> Policy:
     """Return the policy that a complete source describes, or raise with every problem."""
     problems: list[Problem] = []
+    text = _text(source, problems)
     top = Table(source, "", problems)
     rules = _rules(top, problems)
     evidence = top.table("evidence")
@@ -66,7 +67,8 @@ def read(source: dict[str, Any]) -> Policy:
     policy = Policy(
         name=top.text("name"),
         version=top.text("version"),
-        digest=_digest(source, problems),
+        digest=canonical.digest(DIGEST_DOMAIN, text.encode("utf-8")),
+        source=text,
         summary=top.text("summary", default="no summary"),
         allow_relaxing=top.flag("allow_relaxing", default=False),
         trust_source=trust.choice("source", TrustSource),
@@ -86,9 +88,9 @@ def read(source: dict[str, Any]) -> Policy:
     return policy
 
 
-def _digest(source: dict[str, Any], problems: list[Problem]) -> str:
+def _text(source: dict[str, Any], problems: list[Problem]) -> str:
     try:
-        return canonical.digest(DIGEST_DOMAIN, canonical.encode(source))
+        return canonical.encode(source).decode("utf-8")
     except ValueError:
         # TOML has dates and infinities; no policy needs them, and they have no canonical form.
         problems.append(Problem("", "policy.invalid", "holds a date or a number without a form"))

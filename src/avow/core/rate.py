@@ -10,6 +10,11 @@ Clauses: IRL-2.05, IRL-6.08.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from avow.core.finding import Finding, Source
+from avow.core.words import Means, Outcome
+
+SLICES = 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
@@ -80,9 +85,12 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """The recent operations of one kind by one agent, and since when the breaker is open."""
+    """How many operations of one kind an agent made lately, and since when the breaker is open.
 
-    recent_ms: tuple[int, ...] = ()
+    `slots` holds, oldest first, the number of a slice of the window and how many fell into it.
+    """
+
+    slots: tuple[tuple[int, int], ...] = ()
     opened_ms: int | None = None
 
     def position(self, limit: Limit, *, now_ms: int) -> Position:
@@ -108,16 +116,49 @@ def count(breaker: Breaker, limit: Limit, *, now_ms: int) -> Counted:
     1. While open and not yet quiet long enough, nothing passes and nothing is counted: the quiet
        period runs from the trip and cannot be prolonged by knocking.
     2. After the quiet period it closes, and counting starts anew.
-    3. Operations older than the window are forgotten; one more than allowed trips it.
+    3. Slices that lie wholly outside the window are forgotten; one that lies in it by a part counts
+       whole, so the breaker may trip early by a slice and never late.
+    4. One more than allowed trips it.
     """
     # 1
     if breaker.position(limit, now_ms=now_ms) is Position.OPEN:
         return Counted(breaker, Position.OPEN, tripped=False, closed=False)
     # 2
     closed = breaker.opened_ms is not None
-    before = () if closed else breaker.recent_ms
+    slots = () if closed else breaker.slots
     # 3
-    recent = (*(at for at in before if now_ms - at < limit.window_ms), now_ms)
-    if len(recent) > limit.most:
+    slice_ms = max(1, limit.window_ms // SLICES)
+    # A clock that ran backwards counts into the newest slice.
+    here = max(now_ms // slice_ms, slots[-1][0] if slots else 0)
+    oldest = (now_ms - limit.window_ms) // slice_ms
+    kept = tuple([slot for slot in slots if slot[0] >= oldest])
+    if kept and kept[-1][0] == here:
+        kept = (*kept[:-1], (here, kept[-1][1] + 1))
+    else:
+        kept = (*kept, (here, 1))
+    # 4
+    if sum([slot[1] for slot in kept]) > limit.most:
         return Counted(Breaker((), now_ms), Position.OPEN, tripped=True, closed=closed)
-    return Counted(Breaker(recent), Position.CLOSED, tripped=False, closed=closed)
+    return Counted(Breaker(kept), Position.CLOSED, tripped=False, closed=closed)
+
+
+@dataclass(frozen=True, slots=True)
+class Tripped:
+    """An open breaker, as the judge is told of it."""
+
+    means: Means
+    limit: Limit
+    opened_ms: int
+
+    def finding(self) -> Finding:
+        """Return the denial that an operation of this kind gets while the breaker is open."""
+        window_s, quiet_s = self.limit.window_ms / 1000, self.limit.quiet_ms / 1000
+        within = f"{self.limit.most} {self.means.value} operations in {window_s:g} s"
+        return Finding(
+            "POL-910",
+            "breaker-open",
+            Source.JUDGE,
+            Outcome.DENY,
+            f"the circuit breaker is open: more than {within}",
+            f"stop and look: it closes {quiet_s:g} s after it tripped, or by an admin",
+        )

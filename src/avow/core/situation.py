@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from avow.core.inventory import EMPTY, Inventory
 from avow.core.policy import Policy
+from avow.core.rate import Tripped
 from avow.core.words import Signature, Trust
 
 
@@ -15,10 +16,12 @@ from avow.core.words import Signature, Trust
 class Situation:
     """What is known while one intent is judged.
 
-    `registered_trust` is None for an agent nobody registered, which counts as LOW.
+    `registered_trust` is None for an agent nobody registered, which counts as LOW; `tripped`
+    names the breakers that are open for it.
     """
 
     policy: Policy
     registered_trust: Trust | None = None
     signature: Signature = Signature.ABSENT
     inventory: Inventory = EMPTY
+    tripped: tuple[Tripped, ...] = ()

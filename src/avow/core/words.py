@@ -9,13 +9,13 @@ Clauses: IRL-2.03, IRL-2.07, IRL-2.08, IRL-2.17, IRL-2.18.
 from enum import IntEnum, StrEnum, unique
 
 
-class _Word(StrEnum):
+class Word(StrEnum):
     """A word that is its own text, hashed as such: the enumeration's own hash is a Python call."""
 
     __hash__ = str.__hash__
 
 
-class _Rank(IntEnum):
+class Rank(IntEnum):
     """A word with a place in an order; `word` is its spelling in lower case."""
 
     __hash__ = int.__hash__
@@ -25,7 +25,7 @@ class _Rank(IntEnum):
 
 
 @unique
-class Outcome(_Rank):
+class Outcome(Rank):
     """What the machine concludes, from mild to severe; the join of two is their maximum."""
 
     ALLOW = 0
@@ -39,7 +39,7 @@ class Outcome(_Rank):
 
 
 @unique
-class Trust(_Rank):
+class Trust(Rank):
     """How far an agent is known; `VERIFIED` also needs a valid signature."""
 
     LOW = 0
@@ -52,7 +52,7 @@ TRUST = {trust.word: trust for trust in Trust}
 
 
 @unique
-class Level(_Rank):
+class Level(Rank):
     """The band a risk score falls into."""
 
     LOW = 0
@@ -62,7 +62,7 @@ class Level(_Rank):
 
 
 @unique
-class Truth(_Word):
+class Truth(Word):
     """A claim that may be missing: `UNKNOWN` is a value and is judged as the worse case."""
 
     YES = "yes"
@@ -71,7 +71,7 @@ class Truth(_Word):
 
 
 @unique
-class Means(_Word):
+class Means(Word):
     """How an effect is brought about; this decides risk and capability."""
 
     READ = "read"
@@ -85,7 +85,7 @@ class Means(_Word):
 
 
 @unique
-class Predicate(_Word):
+class Predicate(Word):
     """What an effect is to its resource; this decides leases."""
 
     PROVIDES = "PROVIDES"
@@ -96,7 +96,7 @@ class Predicate(_Word):
 
 
 @unique
-class Environment(_Word):
+class Environment(Word):
     """Where a resource lives; what is not known counts as production."""
 
     LOCAL = "local"
@@ -108,7 +108,7 @@ SEVERITY = {Environment.LOCAL: 0, Environment.STAGING: 1, Environment.PRODUCTION
 
 
 @unique
-class Origin(_Word):
+class Origin(Word):
     """Whether the agent said it or Avow found it out itself."""
 
     CLAIMED = "claimed"
@@ -116,7 +116,7 @@ class Origin(_Word):
 
 
 @unique
-class DataLoss(_Word):
+class DataLoss(Word):
     """How much data the agent says may be lost; `UNDECLARED` is shown at a gate as such."""
 
     NONE = "none"
@@ -126,7 +126,7 @@ class DataLoss(_Word):
 
 
 @unique
-class Scope(_Word):
+class Scope(Word):
     """How long an effect lasts; absent is read as permanent."""
 
     TEMPORARY = "temporary"
@@ -134,7 +134,7 @@ class Scope(_Word):
 
 
 @unique
-class Signature(_Word):
+class Signature(Word):
     """What was found when the signature of a declaration was checked, before judging."""
 
     VALID = "valid"
@@ -143,7 +143,7 @@ class Signature(_Word):
 
 
 @unique
-class Inspection(_Word):
+class Inspection(Word):
     """Whether the text that would really run could be read.
 
     `NOTHING` means the declaration holds no such text; `UNINSPECTABLE` that it does and nothing

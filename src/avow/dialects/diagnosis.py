@@ -106,9 +106,20 @@ def _walk(value: Any, path: str) -> Iterator[Problem]:
             return
 
 
+def holds_nul(body: bytes) -> bool:
+    """Return whether a text of a body that can be read holds the character U+0000."""
+    value = json.loads(body, object_pairs_hook=_Pairs)
+    return any(problem.message == _NUL for problem in _walk(value, ""))
+
+
+_NUL = "the text holds the character U+0000"
+
+
 def _text(value: str, path: str) -> Iterator[Problem]:
     if _SURROGATE.search(value):
         yield Problem(path, "declaration.bad_text", "the text holds half a surrogate pair")
+    if "\0" in value:
+        yield Problem(path, "declaration.bad_text", _NUL)
 
 
 def _below(path: str, key: str) -> str:

@@ -1,9 +1,9 @@
 """Admission: raw bytes to one JSON value, strictly, for every door and every dialect.
 
 Refuses what two readers could read as two meanings: duplicate keys, NaN and infinities, numbers
-beyond 2^53, lone surrogates, invalid UTF-8, a byte-order mark, deep nesting, large bodies. The
-fast path accepts or rejects; only a rejected body pays for the slow path, which lists every
-problem with its path. It knows no dialect.
+beyond 2^53, lone surrogates, U+0000, invalid UTF-8, a byte-order mark, deep nesting, large
+bodies. The fast path accepts or rejects; only a rejected body pays for the slow path, which lists
+every problem with its path. It knows no dialect.
 
 Clauses: IRL-2.21, IRL-2.22.
 """
@@ -49,7 +49,11 @@ def admit(body: bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
     except ValueError as error:
         problems = diagnosis.problems(body, limits.depth_max, first=str(error))
         raise MalformedError("declaration.unreadable", problems) from None
-    if not _unambiguous(value, limits.depth_max):
+    # A text with U+0000 cannot be kept by every store, and ends early in many a reader. It can only
+    # have been escaped, so few bodies are looked at a second time.
+    if not _unambiguous(value, limits.depth_max) or (
+        b"\\u0000" in body and diagnosis.holds_nul(body)
+    ):
         problems = diagnosis.problems(body, limits.depth_max, first="ambiguous value")
         raise MalformedError("declaration.unreadable", problems)
     return value

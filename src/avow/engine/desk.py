@@ -3,7 +3,7 @@
 A door translates its own words into these calls and the results back; it builds none of the parts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -16,6 +16,7 @@ from avow.engine.conformance import Register
 from avow.engine.doctor import Check
 from avow.engine.drill import Incident
 from avow.engine.judgement import AUTO, Judge, Vouched
+from avow.engine.office import Office, Welcome
 from avow.engine.ports import Clock, Entropy
 
 
@@ -41,6 +42,10 @@ class Setting:
     meaning: str
 
 
+# Settings given on the command line, by key.
+Flags = Mapping[str, str | int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """The parts a door may use; those that read files are called only when asked for."""
@@ -56,6 +61,8 @@ class Desk:
     incidents: Callable[[], tuple[Incident, ...]]
     register: Callable[[], Register]
     doctor: Callable[[], tuple[Check, ...]]
+    serve: Callable[[Flags, Callable[[Welcome], None]], None]
+    office: Callable[[Flags], Office]
 
     def evaluate(
         self, body: bytes, *, policy: Policy, trust: Trust | None = None, dialect: str = AUTO

@@ -1,19 +1,19 @@
 """The journal's repository: entries appended inside a transaction, read in order, never changed.
 
-Within a transaction entries are linked at once and written together at its end; undoing a part of
-the transaction takes its entries back. Written once for every database.
+Within a transaction entries are linked at once and written together at its end. Written once for
+every database.
 
 Clauses: IRL-6.03.
 """
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from avow.adapters.store.batch import Batch
 from avow.adapters.store.connection import Connection
 from avow.core import merkle
 from avow.core.journal import GENESIS, Entry, Erasable, link
-from avow.core.merkle import Frontier, Node
+from avow.core.merkle import Frontier
 
 # Levels of the tree that are stored: every fourth. The others are computed from them.
 _LEVELS = 4
@@ -29,15 +29,18 @@ class Head(NamedTuple):
 
 
 class JournalAppender:
-    """The end of one tenant's journal inside a transaction."""
+    """The end of one tenant's journal inside a transaction; the `JournalEnd` of the engine."""
 
-    def __init__(self, connection: Connection, tenant: str) -> None:
-        self._connection = connection
+    def __init__(self, batch: Batch, tenant: str) -> None:
+        self._batch = batch
         self._tenant = tenant
-        self.head = head(connection, tenant)
-        self._entries: list[Entry] = []
-        self._texts: list[tuple[int, Erasable]] = []
-        self._nodes: list[Node] = []
+        self.head = head(batch, tenant)
+        self.entries: list[Entry] = []
+
+    @property
+    def size(self) -> int:
+        """Return how many entries there are, those of this transaction included."""
+        return self.head.position
 
     def append(self, content: dict[str, Any], texts: Sequence[Erasable] = ()) -> Entry:
         """Link one entry to the end; its erasable texts enter the body as salted digests."""
@@ -45,55 +48,68 @@ class JournalAppender:
         position, before, frontier = self.head
         entry = link(position + 1, before, {**content, **digests})
         grown, completed = frontier.grown(merkle.leaf(bytes.fromhex(entry.hash)))
-        self._entries.append(entry)
-        self._texts += [(entry.position, text) for text in texts]
-        self._nodes += [node for node in completed if node.level % _LEVELS == 0]
+        add, tenant = self._batch.add, self._tenant
+        add("journal_entries", (tenant, entry.position, entry.hash, entry.body))
+        for text in texts:
+            add("journal_texts", (tenant, entry.position, text.field, text.salt, text.text))
+        for node in completed:
+            if node.level % _LEVELS == 0:
+                add("journal_nodes", (tenant, *node))
+        self.entries.append(entry)
         self.head = Head(entry.position, entry.hash, grown)
         return entry
 
-    @contextlib.contextmanager
-    def part(self) -> Iterator[None]:
-        """Run a part of the transaction: if it raises, its rows and its entries are taken back."""
-        kept = (self.head, len(self._entries), len(self._texts), len(self._nodes))
-        self._connection.change("SAVEPOINT part")
-        try:
-            yield
-        except BaseException:
-            self.head, entries, texts, nodes = kept
-            del self._entries[entries:], self._texts[texts:], self._nodes[nodes:]
-            self._connection.change("ROLLBACK TO part")
-            raise
-        finally:
-            self._connection.change("RELEASE part")
+    def origin(self, proposed: str) -> str:
+        """Return where the journal comes from; `proposed` if it has no origin yet."""
+        self._batch.change(
+            "INSERT INTO journal_origins (tenant, origin) VALUES (?, ?)"
+            " ON CONFLICT (tenant) DO NOTHING",
+            self._tenant,
+            proposed,
+        )
+        return origin(self._batch, self._tenant)
+
+    def hash_at(self, position: int) -> str:
+        """Return the hash of an entry, of this transaction or an earlier one."""
+        own = position - self.head.position + len(self.entries) - 1
+        if own >= 0:
+            return self.entries[own].hash
+        return hash_at(self._batch, self._tenant, position)
+
+    def text(self, position: int, field: str) -> Erasable | None:
+        """Return a text beside the chain, or nothing if it was erased or never there."""
+        self._batch.flush()
+        return text(self._batch, self._tenant, position, field)
+
+    def erase(self, position: int, field: str) -> bool:
+        """Erase a text beside the chain for good; false if there is none."""
+        self._batch.flush()
+        return erase(self._batch, self._tenant, position, field)
+
+    def mark(self) -> tuple[Head, int]:
+        """Return how far this transaction has come, to go back to."""
+        return self.head, len(self.entries)
+
+    def back(self, mark: tuple[Head, int]) -> None:
+        """Unlink what was appended since the mark; its rows are the batch's."""
+        self.head, count = mark
+        del self.entries[count:]
 
     def flush(self) -> None:
-        """Write what was appended; called once, at the end of the transaction."""
-        if not self._entries:
+        """Write head and entries; called once, at the end of the transaction."""
+        if not self.entries:
             return
-        write, tenant = self._connection.batch, self._tenant
-        write(
-            "INSERT INTO journal_entries (tenant, position, hash, body) VALUES (?, ?, ?, ?)",
-            [(tenant, entry.position, entry.hash, entry.body) for entry in self._entries],
-        )
-        write(
-            "INSERT INTO journal_texts (tenant, position, field, salt, text)"
-            " VALUES (?, ?, ?, ?, ?)",
-            [(tenant, at, text.field, text.salt, text.text) for at, text in self._texts],
-        )
-        write(
-            "INSERT INTO journal_nodes (tenant, level, place, hash) VALUES (?, ?, ?, ?)",
-            [(tenant, *node) for node in self._nodes],
-        )
         position, last, frontier = self.head
-        self._connection.change(
+        self._batch.change(
             "INSERT INTO journal_heads (tenant, position, hash, frontier) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (tenant) DO UPDATE SET position = excluded.position,"
             " hash = excluded.hash, frontier = excluded.frontier",
-            tenant,
+            self._tenant,
             position,
             last,
             b"".join(frontier.roots),
         )
+        self._batch.flush()
 
 
 def head(connection: Connection, tenant: str) -> Head:
@@ -109,6 +125,12 @@ def head(connection: Connection, tenant: str) -> Head:
     return Head(position, last, Frontier(position, tuple(roots)))
 
 
+def origin(connection: Connection, tenant: str) -> str:
+    """Return where a tenant's journal comes from; nothing before it has begun."""
+    found = connection.rows("SELECT origin FROM journal_origins WHERE tenant = ?", tenant)
+    return str(found[0][0]) if found else ""
+
+
 def entries(
     connection: Connection, tenant: str, *, after: int = 0, most: int = 1000
 ) -> list[Entry]:
@@ -120,7 +142,7 @@ def entries(
         after,
         most,
     )
-    linked, previous = [], _hash_at(connection, tenant, after)
+    linked, previous = [], hash_at(connection, tenant, after)
     for position, hashed, body in found:
         linked.append(Entry(position, previous, bytes(body), hashed))
         previous = hashed
@@ -155,7 +177,7 @@ def fetcher(connection: Connection, tenant: str) -> merkle.Fetch:
 
     def fetch(level: int, place: int) -> bytes:
         if level == 0:
-            return merkle.leaf(bytes.fromhex(_hash_at(connection, tenant, place + 1)))
+            return merkle.leaf(bytes.fromhex(hash_at(connection, tenant, place + 1)))
         if level % _LEVELS:
             return merkle.node(fetch(level - 1, place * 2), fetch(level - 1, place * 2 + 1))
         found = connection.rows(
@@ -169,7 +191,8 @@ def fetcher(connection: Connection, tenant: str) -> merkle.Fetch:
     return fetch
 
 
-def _hash_at(connection: Connection, tenant: str, position: int) -> str:
+def hash_at(connection: Connection, tenant: str, position: int) -> str:
+    """Return the hash of an entry; 64 zeros before the first."""
     if position == 0:
         return GENESIS
     found = connection.rows(

@@ -20,12 +20,14 @@ from avow.channels.cli import console, policy
 from avow.channels.cli.drill import drill
 from avow.channels.cli.evaluate import evaluate
 from avow.channels.cli.examine import conformance, doctor, settings
-from avow.core.errors import AvowError, Family, FaultError
+from avow.channels.cli.up import up
+from avow.core.codes import Family
+from avow.core.errors import AvowError, FaultError
 from avow.engine.desk import Desk
 
 HELP = """Agents declare before they act; Avow judges what they declare.
 
-Start with `avow drill`, then `avow evaluate examples/incident.jsonc`."""
+Start with `avow up`, or with `avow drill` to see what would have been stopped."""
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
@@ -56,7 +58,7 @@ def everywhere(
     """Answer what needs no command."""
 
 
-for command in (evaluate, drill, conformance, settings, doctor):
+for command in (up, evaluate, drill, conformance, settings, doctor):
     app.command()(command)
 app.add_typer(policy.app, name="policy")
 

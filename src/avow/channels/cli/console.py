@@ -48,6 +48,12 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
+def print_line(value: Any) -> None:
+    """Print one JSON value on one line, at once: for programs that read while we run."""
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
 def outcome_text(outcome: Outcome) -> Text:
     """Return an outcome as a coloured word with its sign."""
     return Text(f"{ICONS[outcome]} {outcome.name}", style=f"bold {STYLES[outcome]}")

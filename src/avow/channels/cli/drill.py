@@ -10,7 +10,7 @@ from rich.text import Text
 
 from avow.channels.cli import console
 from avow.channels.cli.options import EXIT_NOT_HELD, JsonFlag, PolicyName, desk
-from avow.dialects.irl import render as irl
+from avow.core import conclusion
 from avow.engine import drill as drills
 
 NEXT = (
@@ -73,7 +73,7 @@ def _replay_value(replay: drills.Replay) -> dict[str, object]:
         "policy_triggered": verdict.decided_by.name,
         "reason": verdict.decided_by.says,
         "reasons": list(verdict.reasons),
-        "findings": [irl.finding(finding) for finding in verdict.findings],
+        "findings": [conclusion.finding(finding) for finding in verdict.findings],
     }
 
 

@@ -9,6 +9,7 @@ import typer
 from avow.channels.cli import console
 from avow.channels.cli.options import EXIT, JsonFlag, PolicyName, desk
 from avow.channels.render import card
+from avow.core import conclusion
 from avow.core.errors import MalformedError, Problem
 from avow.core.words import TRUST, Trust
 from avow.dialects.irl import render as irl
@@ -46,7 +47,12 @@ def evaluate(
         dialect=dialect,
     )
     if as_json:
-        answer = irl.answer(done.verdict, verdict_id=done.verdict_id, timestamp=done.timestamp)
+        answer = irl.answer(
+            conclusion.plain(done.verdict),
+            verdict_id=done.verdict_id,
+            timestamp=done.timestamp,
+            digest=done.verdict.digest,
+        )
         console.print_json(answer)
     else:
         console.stdout().print(console.draw(card(done.intent, done.verdict)))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-SCHEMA_VERSION = "0.1.1"
+SCHEMA_VERSION = "0.1.2"
 
 Text = Annotated[str, StringConstraints(max_length=8192)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512, pattern=r"\S")]
@@ -80,6 +80,16 @@ class Consequences(BaseModel):
     snapshot_id: Name | None = None
 
 
+class Signature(BaseModel):
+    """Who signed the record, when, and under which id; the key is the one that was registered."""
+
+    model_config = _STRICT
+    did: Annotated[str, StringConstraints(pattern=r"^did:key:z[1-9A-HJ-NP-Za-km-z]{40,64}$")]
+    id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{8,128}$")]
+    signed_ms: Annotated[int, Field(ge=0, le=2**48)]
+    value: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{86}==$")]
+
+
 class Record(BaseModel):
     """An intent record: four groups by the agent; two more are discarded unread."""
 
@@ -89,7 +99,7 @@ class Record(BaseModel):
     operation: Operation
     rationale: Rationale
     consequences: Consequences
-    signature: dict[str, Any] | None = None
+    signature: Signature | None = None
     risk: Any = None
     verdict: Any = None
 

@@ -3,23 +3,26 @@
 Clauses: IRL-2.06, IRL-2.12, IRL-2.13, IRL-2.16, IRL-2.21.
 """
 
+import base64
 from typing import Any
 
 from pydantic import ValidationError
 
-from avow.core import resource
+from avow.core import canonical, resource
 from avow.core.declaration import Assumption, Claims, Declaration, Runnable
 from avow.core.effect import PREDICATE_OF, Effect
 from avow.core.errors import MalformedError, Problem
+from avow.core.signing import Seal
 from avow.core.untrusted import Untrusted
 from avow.core.words import TRUST, DataLoss, Environment, Means, Scope, Truth
-from avow.dialects.irl.document import Operation, Record
+from avow.dialects.irl.document import Operation, Record, Signature
 
 NAME = "irl"
 _GROUPS = ("agent", "operation", "rationale", "consequences")
 # A record that forgot its version still means to be one, and is told so.
 _MARKS = frozenset({"irl_version", *_GROUPS})
 _COMPUTED = ("risk", "verdict")
+_UNSIGNED = frozenset({*_COMPUTED, "signature"})
 # Tables, because calling an enumeration to look a member up costs ten times as much.
 _MEANS = {means.value: means for means in Means}
 _ENVIRONMENT = {environment.value: environment for environment in Environment}
@@ -66,20 +69,23 @@ def recognises(value: Any) -> bool:
 
 def read(value: Any) -> Declaration:
     """Return the declaration that a record makes, or raise with every problem."""
+    own = value
     extras: dict[str, Any] = {}
     try:
         record = Record.model_validate(value)
     except ValidationError:
         # Few records have fields of their own, so only those pay for taking them out.
-        value, extras = _without_extensions(value)
+        own, extras = _without_extensions(value)
         try:
-            record = Record.model_validate(value)
+            record = Record.model_validate(own)
         except ValidationError as error:
             raise MalformedError("declaration.invalid", _problems(error)) from None
-    return _lowered(record, value, extras)
+    return _lowered(record, own, extras, value)
 
 
-def _lowered(record: Record, own: dict[str, Any], extras: dict[str, Any]) -> Declaration:
+def _lowered(
+    record: Record, own: dict[str, Any], extras: dict[str, Any], sent: dict[str, Any]
+) -> Declaration:
     agent, operation, rationale = record.agent, record.operation, record.rationale
     ignored = tuple(name for name in _COMPUTED if name in own)
     assumptions = [_IGNORED[name] for name in ignored]
@@ -93,10 +99,22 @@ def _lowered(record: Record, own: dict[str, Any], extras: dict[str, Any]) -> Dec
         goal=Untrusted(rationale.stated_goal),
         runnable=_runnable(operation),
         keeps_diligence=True,
-        signature=record.signature,
+        seal=None if record.signature is None else _seal(record.signature, sent),
         assumptions=tuple(assumptions),
         ignored=ignored,
         extras=extras,
+    )
+
+
+def _seal(signature: Signature, sent: dict[str, Any]) -> Seal:
+    """Return the signature over the record as it was sent, without what is never signed."""
+    whole = {key: value for key, value in sent.items() if key not in _UNSIGNED}
+    return Seal(
+        did=signature.did,
+        id=signature.id,
+        signed_ms=signature.signed_ms,
+        value=base64.b64decode(signature.value),
+        document=canonical.encode(whole),
     )
 
 

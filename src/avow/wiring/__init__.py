@@ -6,6 +6,7 @@
 import json
 import logging
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,15 @@ from avow.adapters import installation, policy_files, register_files
 from avow.adapters.clock import SystemClock, SystemEntropy
 from avow.core.errors import MalformedError, Problem
 from avow.core.inventory import EMPTY, Inventory
+from avow.core.masking import mask
 from avow.core.policy import Policy
 from avow.core.verdict import Verdict
 from avow.core.words import TRUST, Trust
 from avow.dialects.reading import Limits, strip_comments
 from avow.engine import doctor, drill
-from avow.engine.desk import Desk, Setting
+from avow.engine.desk import Desk, Flags, Setting
 from avow.engine.judgement import NOTHING_VOUCHED, Judge, Vouched
+from avow.engine.office import Office, Welcome
 from avow.engine.ports import PolicySource
 from avow.settings import Settings
 
@@ -68,14 +71,33 @@ def desk(settings: Settings | None = None) -> Desk:
         incidents=_incidents,
         register=register_files.load,
         doctor=lambda: _examined(judge, policy),
+        serve=lambda flags, started: _serve(_with(in_force, flags), started),
+        office=lambda flags: _office(_with(in_force, flags)),
     )
+
+
+def _with(settings: Settings, flags: Flags) -> Settings:
+    return settings_module.flagged(settings, flags)
+
+
+def _serve(settings: Settings, started: Callable[[Welcome], None]) -> None:
+    # Imported here: the frameworks of a server take a second to load, and most commands need none.
+    from avow.wiring.server import Server  # noqa: PLC0415 - see above
+
+    Server(settings, _judge_within(settings)).run(started)
+
+
+def _office(settings: Settings) -> Office:
+    from avow.wiring.stores import OpenStore  # noqa: PLC0415 - the same
+
+    return OpenStore(settings)
 
 
 def _shown(settings: Settings) -> tuple[Setting, ...]:
     return tuple(
         Setting(
             key,
-            str(settings.values[key].value),
+            mask(str(settings.values[key].value)),
             settings.values[key].origin,
             settings_module.variable(key),
             field.bounds,

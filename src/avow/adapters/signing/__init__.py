@@ -1,0 +1,1 @@
+"""Keys that sign, and where they are kept."""

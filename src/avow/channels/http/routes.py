@@ -1,0 +1,250 @@
+"""The addresses behind the front: verdicts, agents, people, breakers and the house itself."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from avow.channels.http import shapes
+from avow.core import canonical
+from avow.core.agent import Agent
+from avow.core.errors import RefusedError
+from avow.core.policy import Policy
+from avow.core.principal import Person, Principal, Right
+from avow.core.words import Means
+from avow.dialects.irl import render as irl
+from avow.engine import register
+from avow.engine.conformance import Register
+from avow.engine.desk import utc
+from avow.engine.keeping import CloseBreaker
+from avow.engine.ports import Signer, View
+from avow.engine.redeem import Permitted
+from avow.engine.roster import demand
+from avow.engine.service import WAIT_S_MAX, Service, Standing
+from avow.engine.telemetry import Telemetry
+
+PERMIT_DOMAIN = b"avow-permit-1\n"
+Who = Callable[[Request], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What the addresses work with, beside the service."""
+
+    service: Service
+    telemetry: Telemetry
+    origin: str
+    signer: Callable[[], Signer]
+    register: Callable[[], Register]
+    ring: Callable[[], str]
+    note: Callable[[], str]
+    unanchored: Callable[[], int]
+
+
+def verdicts(house: House, who: Who) -> APIRouter:
+    """Return the addresses of verdicts."""
+    router, service = APIRouter(prefix="/v1/verdicts", tags=["verdicts"]), house.service
+    Asking = Annotated[Principal, Depends(who)]  # noqa: N806 - a type
+
+    @router.get("/{verdict_id}")
+    async def show(
+        verdict_id: str,
+        principal: Asking,
+        wait: Annotated[float, Query(ge=0, le=WAIT_S_MAX)] = 0,
+    ) -> dict[str, Any]:
+        """Show a verdict; with `wait`, hold the answer back while a human is asked."""
+        return _standing(await service.verdict(principal, verdict_id, wait_s=wait))
+
+    @router.post("/{verdict_id}/redeem")
+    async def redeem(verdict_id: str, principal: Asking) -> shapes.Permit:
+        """Turn an allowed verdict into a signed permit, once; it is judged again first."""
+        return _permit(house, await service.redeem(principal, verdict_id))
+
+    @router.post("/{verdict_id}/outcome")
+    async def outcome(verdict_id: str, told: shapes.Outcome, principal: Asking) -> shapes.Reported:
+        """Tell what came of it, once: done, failed or abandoned."""
+        position = await service.report(principal, verdict_id, told.ended, told.note)
+        return shapes.Reported(position=position)
+
+    return router
+
+
+def registry(house: House, who: Who) -> APIRouter:
+    """Return the addresses of agents, people and breakers."""
+    router, service = APIRouter(prefix="/v1"), house.service
+    Asking = Annotated[Principal, Depends(who)]  # noqa: N806 - a type
+
+    @router.get("/agents", tags=["agents"])
+    async def agents(principal: Asking) -> list[shapes.AgentShown]:
+        """List the agents."""
+        demand(principal, Right.SEE_ALL)
+        return [_agent(agent) for agent in await service.look(lambda view: view.agents.listed())]
+
+    @router.post("/agents", tags=["agents"], status_code=201)
+    async def add_agent(wanted: shapes.NewAgent, principal: Asking) -> shapes.AgentAdded:
+        """Register an agent; its key is in the answer and nowhere else."""
+        made, key = await service.add_agent(principal, wanted.id, wanted.trust, wanted.did)
+        return shapes.AgentAdded(**_agent(made).model_dump(), key=key)
+
+    @router.delete("/agents/{agent_id:path}", tags=["agents"], status_code=204)
+    async def revoke_agent(agent_id: str, principal: Asking) -> Response:
+        """Revoke an agent: its key stops working at once."""
+        await service.revoke(principal, register.RevokeAgent, agent_id)
+        return Response(status_code=204)
+
+    @router.get("/people", tags=["people"])
+    async def people(principal: Asking) -> list[shapes.PersonShown]:
+        """List the people."""
+        demand(principal, Right.SEE_ALL)
+        return [_person(one) for one in await service.look(lambda view: view.people.listed())]
+
+    @router.post("/people", tags=["people"], status_code=201)
+    async def add_person(wanted: shapes.NewPerson, principal: Asking) -> shapes.PersonAdded:
+        """Register a person; their key is in the answer and nowhere else."""
+        made, key = await service.add_person(principal, wanted.id, wanted.roles)
+        return shapes.PersonAdded(**_person(made).model_dump(), key=key)
+
+    @router.delete("/people/{person_id:path}", tags=["people"], status_code=204)
+    async def revoke_person(person_id: str, principal: Asking) -> Response:
+        """Revoke a person; the last admin stays."""
+        await service.revoke(principal, register.RevokePerson, person_id)
+        return Response(status_code=204)
+
+    @router.get("/breakers", tags=["breakers"])
+    async def breakers(principal: Asking) -> list[shapes.BreakerShown]:
+        """List the breakers that are open."""
+        demand(principal, Right.SEE_ALL)
+        found = await service.look(lambda view: view.breakers.listed())
+        return [
+            shapes.BreakerShown(agent=agent, means=means.value, opened=utc(opened_ms))
+            for agent, means, opened_ms in found
+        ]
+
+    @router.delete("/breakers/{means}/{agent_id:path}", tags=["breakers"], status_code=204)
+    async def close_breaker(means: str, agent_id: str, principal: Asking) -> Response:
+        """Close a breaker by hand."""
+        demand(principal, Right.ADMINISTER)
+        known = {one.value: one for one in Means}
+        if means not in known:
+            raise RefusedError("breaker.not_open", f"there are no breakers for `{means[:40]}`")
+        await service.do(CloseBreaker(by=principal.id, agent=agent_id, means=known[means]))
+        return Response(status_code=204)
+
+    return router
+
+
+def house_itself(house: House, who: Who) -> APIRouter:
+    """Return the addresses about the server: policy, conformance, health, metrics."""
+    router, service = APIRouter(), house.service
+    Asking = Annotated[Principal, Depends(who)]  # noqa: N806 - a type
+
+    @router.get("/v1/policy", tags=["policy"])
+    async def policy(principal: Asking) -> dict[str, Any]:
+        """Show the policy in force."""
+        del principal
+        found = await service.look(_in_force)
+        return {
+            "name": found.name,
+            "version": found.version,
+            "digest": found.digest,
+            "summary": found.summary,
+            "relaxes": list(found.relaxes),
+            "source": json.loads(found.source),
+        }
+
+    @router.get("/v1/conformance", tags=["conformance"])
+    async def conformance() -> dict[str, Any]:
+        """Show how many clauses of the five specifications are met; self-declared, for anybody."""
+        counted = house.register()
+        return {
+            "declared_by": "self",
+            "open_musts": counted.open_musts,
+            "specifications": {
+                spec: {str(status.value): number for status, number in by.items()}
+                for spec, by in counted.counted().items()
+            },
+        }
+
+    @router.get("/healthz", tags=["health"])
+    async def healthz() -> dict[str, str]:
+        """Say that the process is alive."""
+        return {"status": "alive"}
+
+    @router.get("/readyz", tags=["health"])
+    async def readyz() -> shapes.Ready:
+        """Say whether declarations can be judged and recorded; 503 if the store cannot be read."""
+        size = await service.look(lambda view: view.size())
+        unanchored = house.unanchored()
+        status: Any = "ready" if unanchored <= _TAIL_MAX else "degraded"
+        return shapes.Ready(status=status, journal=size, unanchored=unanchored)
+
+    @router.get("/metrics", tags=["health"])
+    async def metrics(principal: Asking) -> Response:
+        """Show the metrics, in the text form of Prometheus."""
+        demand(principal, Right.SEE_ALL)
+        house.telemetry.gauge("journal_unanchored", house.unanchored())
+        return Response(house.telemetry.text(), media_type="text/plain; version=0.0.4")
+
+    return router
+
+
+_TAIL_MAX = 1000
+
+
+def _in_force(view: View) -> Policy:
+    found = view.policies.in_force()
+    if found is None:
+        raise RefusedError("policy.none_in_force", "no policy was adopted yet")
+    return found
+
+
+def _standing(standing: Standing) -> dict[str, Any]:
+    kept = standing.kept
+    answer = irl.answer(
+        standing.conclusion.said,
+        verdict_id=kept.id,
+        timestamp=utc(kept.at_ms),
+        digest=kept.intent,
+        journal={"position": kept.position, "hash": f"sha256:{standing.entry_hash}"},
+    )
+    times = {
+        "x_expires": kept.expires_ms,
+        "x_redeemed": kept.redeemed_ms,
+        "x_reported": kept.reported_ms,
+    }
+    shown = {name: None if at is None else utc(at) for name, at in times.items()}
+    return answer | {"x_state": standing.state, "x_agent": kept.agent} | shown
+
+
+def _permit(house: House, permitted: Permitted) -> shapes.Permit:
+    content, signer = permitted.content(house.origin), house.signer()
+    signature = signer.sign(PERMIT_DOMAIN + canonical.encode(content))
+    return shapes.Permit(
+        permit=content,
+        signature={
+            "key": signer.name,
+            "public": signer.public_key.hex(),
+            "value": signature.hex(),
+        },
+    )
+
+
+def _agent(agent: Agent) -> shapes.AgentShown:
+    return shapes.AgentShown(
+        id=agent.id,
+        trust=agent.trust.word,
+        did=agent.did,
+        added=utc(agent.added_ms),
+        revoked=None if agent.revoked_ms is None else utc(agent.revoked_ms),
+    )
+
+
+def _person(person: Person) -> shapes.PersonShown:
+    return shapes.PersonShown(
+        id=person.id,
+        roles=sorted(role.value for role in person.roles),
+        added=utc(person.added_ms),
+        revoked=None if person.revoked_ms is None else utc(person.revoked_ms),
+    )
