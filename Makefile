@@ -38,8 +38,8 @@ $(VENV)/.dev: requirements-dev.txt $(VENV)/.run
 
 setup: $(VENV)/.dev ## set up everything into .venv, start nothing
 
-up: $(VENV)/.run ## set up and run Avow: replay the public incidents, print what to try next
-	@$(BIN)/avow drill --next
+up: $(VENV)/.run ## set up and start the server; it prints its address, a first key and a line to paste
+	@$(BIN)/avow up
 
 test: $(VENV)/.dev ## run every test
 	@$(BIN)/python -m pytest -n $(JOBS) tests
@@ -61,8 +61,9 @@ docs: $(VENV)/.run ## write the generated pages anew
 	@$(BIN)/python -m docs.generate
 
 bench: .venv-bench/.done ## measure beside the peers, write bench/results
-	@.venv-bench/bin/python -m bench.run
-	@.venv-bench/bin/python -m bench.journal
+	@sh bench/prepare.sh
+	@for part in run journal http postgres growth; do \
+	  .venv-bench/bin/python -m bench.$$part || exit 1; done
 
 campaign: $(VENV)/.dev ## the volume tests in full: 10^7 comparisons, 10^5 fuzzed bodies, the mutants
 	@AVOW_CAMPAIGN=full $(BIN)/python -m tests.campaign

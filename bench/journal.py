@@ -5,6 +5,7 @@ beside the standard library's sqlite3 that commits every row at FULL, in turn on
 Verifying: entries per second of the stand-alone verifier, and the memory it needs, by size.
 """
 
+import contextlib
 import json
 import resource
 import shutil
@@ -18,15 +19,21 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from avow.adapters.store.sqlite import SqliteStore
+import apsw
+
+from avow import settings
+from avow.adapters.store.sqlite import FILE, SqliteStore
 from avow.adapters.store.work import Work
 from avow.adapters.store.writer import Writer
 from avow.clients.verifier import verify
 from avow.core import journal
+from avow.wiring import archives
 from tests import stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from avow.wiring.archives import OpenArchive
 
 HERE = Path(__file__).parent
 CALLERS = (1, 16, 64)
@@ -139,6 +146,31 @@ def _apart(size: int) -> dict[str, Any]:
     )
     found: dict[str, Any] = json.loads(ended.stdout)
     return found
+
+
+def size_of(data: Path) -> int:
+    """Return how many entries the journal of a folder has, as of this moment."""
+    raw = apsw.Connection(str(data / FILE), flags=apsw.SQLITE_OPEN_READONLY)
+    with contextlib.closing(raw):
+        return int(next(raw.execute("SELECT position FROM journal_heads"))[0])
+
+
+def archive(data: Path, address: str = "sqlite") -> "OpenArchive[Any]":
+    """Open the journal of a folder or a database for reading, as `avow journal` does."""
+    flags = {"store.data": str(data), "store.url": address}
+    return archives.opened(settings.load(environment={}, flags=flags))
+
+
+def checked(data: Path, address: str = "sqlite") -> dict[str, Any]:
+    """Verify a journal against the anchors and keys of a folder, and return what was found."""
+    report = archive(data, address).verify()
+    if not report.is_good:
+        raise AssertionError(f"the journal does not verify: {report.problems[:3]}")
+    return {
+        "entries": report.entries,
+        "anchors": report.anchors_good,
+        "unanchored": report.unanchored,
+    }
 
 
 def page(result: dict[str, Any]) -> list[str]:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tests import kills, mutants
+from tests import kills, mutants, server_kills
 from tests.fuzz import campaign as fuzz
+from tests.fuzz.http import over_http
 from tests.reference import differential
 
 RESULTS = Path(__file__).parent.parent / "bench" / "results" / "campaign.json"
@@ -41,10 +42,15 @@ def compare_all(progress: Progress) -> str:
 
 
 def fuzz_all(progress: Progress) -> str:
-    """Give a hundred thousand bodies to the reader and as many to the command line."""
+    """Give a hundred thousand bodies to the reader, the command line and a real server each."""
     pieces = range(2000, 2000 + BODIES // FUZZ_PIECE)
     told = []
-    for name, run in (("reader", fuzz.at_the_reader), ("command line", fuzz.at_the_command_line)):
+    doors = {
+        "reader": fuzz.at_the_reader,
+        "command line": fuzz.at_the_command_line,
+        "HTTP door": over_http,
+    }
+    for name, run in doors.items():
         ended: Counter[str] = Counter()
         for part in _spread(progress, name, partial(_fuzz, run=run, count=FUZZ_PIECE), pieces):
             ended += part
@@ -67,7 +73,14 @@ def kill_all(progress: Progress) -> str:
     """Kill a process that writes to the journal three hundred times, at random moments."""
     pieces = range(3000, 3000 + KILLS // KILL_PIECE)
     each = _spread(progress, "kills", partial(_kill, count=KILL_PIECE), pieces)
-    return f"kill -9: {KILLS} times, {sum(each):,} acknowledged entries, none lost"
+    told = [f"kill -9 of a writer: {KILLS} times, {sum(each):,} acknowledged entries, none lost"]
+    each = _spread(progress, "kills of a server", partial(_kill_server, count=KILL_PIECE), pieces)
+    counted = sum(each)
+    told.append(
+        f"kill -9 of a server under load: {KILLS} times, {counted:,} acknowledged verdicts,"
+        " none lost, the journal verified after each"
+    )
+    return "\n".join(told)
 
 
 CAMPAIGNS = {
@@ -84,6 +97,10 @@ def _compare(seed, count):
 
 def _kill(seed, count):
     return kills.survive(seed, count)
+
+
+def _kill_server(seed, count):
+    return server_kills.survive(seed, count)
 
 
 def _fuzz(seed, run, count):

@@ -1,6 +1,7 @@
 """Breaks the product on purpose, one line at a time, and expects the tests to notice.
 
-The product is copied aside; the tests that run are those a reader would run first.
+The product is copied aside; the tests that run are those a reader would run first, or those a
+mutant names itself.
 """
 
 import os
@@ -32,6 +33,7 @@ def load() -> list[dict[str, str]]:
 
 def is_caught(mutant: dict[str, str]) -> bool:
     """Return whether some test fails with the product broken in this way."""
+    tests = mutant.get("tests", "").split() or TESTS
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
         shutil.copytree(ROOT / "src", source)
@@ -40,7 +42,7 @@ def is_caught(mutant: dict[str, str]) -> bool:
         environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{ROOT}"}
         environment.pop("AVOW_CAMPAIGN", None)
         ended = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *TESTS],
+            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
             cwd=ROOT,
             env=environment,
             capture_output=True,

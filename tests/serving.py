@@ -66,7 +66,6 @@ def start(data, *arguments, environment=None, wide=True, log=None):
 def stop(served):
     """Stop a server in an orderly way and return its exit code."""
     served.process.send_signal(signal.SIGTERM)
-    served.process.stdout.close()
     return served.process.wait(30)
 
 
@@ -79,3 +78,6 @@ def server(data, *arguments, **options):
     finally:
         if served.process.poll() is None:
             stop(served)
+        for stream in (served.process.stdout, served.process.stderr):
+            if stream is not None:
+                stream.close()

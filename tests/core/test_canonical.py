@@ -96,8 +96,10 @@ def test_a_digest_is_bound_to_its_domain():
         st.text("abcdefghijklmnopqrstuvwxyz_", max_size=6),
         st.recursive(
             st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
-            lambda inner: st.lists(inner, max_size=3)
-            | st.dictionaries(st.text("abc_", max_size=3), inner, max_size=3),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(st.text("abc_", max_size=3), inner, max_size=3)
+            ),
             max_leaves=8,
         ),
         max_size=8,

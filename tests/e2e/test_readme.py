@@ -41,7 +41,7 @@ def test_the_program_prints_what_the_readme_says():
 @pytest.mark.clause("IRL-2.19")
 def test_the_first_record_is_judged_as_the_readme_says():
     """The command of the README denies with exit code 30 and answers in JSON."""
-    command = next(line for line in blocks("console")[1].splitlines() if "evaluate" in line)
+    command = next(line for line in blocks("console")[2].splitlines() if "evaluate" in line)
     arguments = command.removeprefix("$ .venv/bin/avow ").split()
     shown = call("-m", "avow", *arguments)
     assert shown.returncode == 30
@@ -50,8 +50,8 @@ def test_the_first_record_is_judged_as_the_readme_says():
     assert answer["policy_triggered"] == "POL-003: no-destructive-production"
 
 
-def test_the_two_commands_exist_and_do_what_is_said():
-    """`make up` runs the drill with the number of incidents the README names."""
+def test_the_two_commands_exist_and_the_drill_has_its_incidents():
+    """The targets are there, and the drill replays as many incidents as the README names."""
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"\$ make (\w+)", README):
         assert re.search(rf"^{target}:.*## ", makefile, re.MULTILINE), target
@@ -132,3 +132,27 @@ def test_a_terminal_without_our_signs_still_gets_the_verdict(encoding):
     )
     assert ended.returncode == 30
     assert b"POL-003" in ended.stdout
+
+
+@pytest.mark.clause("IRL-5.19", "IRL-1.04")
+def test_the_line_that_is_printed_works_when_pasted(tmp_path):
+    """`avow up` prints a curl line; pasted into a shell it is denied, and journalled."""
+    command = [sys.executable, "-u", "-m", "avow", "up", "--port", "0", "--data", str(tmp_path)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            lines = iter(process.stdout.readline, "")
+            pasted = next(line.strip() for line in lines if line.strip().startswith("curl "))
+            shown = subprocess.run(
+                ["/bin/bash", "-c", pasted], capture_output=True, text=True, check=True, timeout=30
+            )
+        finally:
+            process.terminate()
+            process.wait(30)
+    answer = json.loads(shown.stdout)
+    assert (answer["decision"], answer["risk"]["level"]) == ("DENY", "critical")
+    assert answer["policy_triggered"] == "POL-003: no-destructive-production"
+    assert answer["journal"]["position"] >= 5
+    status = call("-m", "avow", "journal", "verify", "--data", str(tmp_path))
+    assert status.returncode == 0, status.stdout + status.stderr

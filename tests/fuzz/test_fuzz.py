@@ -4,9 +4,17 @@ import pytest
 
 from tests.fuzz import bodies, campaign
 from tests.fuzz.campaign import at_the_command_line, at_the_reader
+from tests.fuzz.http import over_http
 
 READER = 5_000
 COMMAND_LINE = 2_500
+HTTP = 5_000
+HARMLESS = (
+    bodies.BODY.replace(b"delete", b"read")
+    .replace(b"production", b"local")
+    .replace(b'"total"', b'"none"')
+    .replace(b"false", b"true")
+)
 
 
 @pytest.mark.campaign
@@ -28,9 +36,7 @@ def test_at_the_command_line(seed):
 
 def test_an_allowed_body_would_be_noticed(monkeypatch):
     """With a harmless record among the bodies both campaigns fail."""
-    harmless = bodies.BODY.replace(b"delete", b"read").replace(b"production", b"local")
-    harmless = harmless.replace(b'"total"', b'"none"').replace(b"false", b"true")
-    monkeypatch.setattr(campaign, "bodies", lambda *_: [harmless])
+    monkeypatch.setattr(campaign, "bodies", lambda *_: [HARMLESS])
     for run in (at_the_reader, at_the_command_line):
         with pytest.raises(AssertionError):
             run(1, 1)
@@ -41,3 +47,19 @@ def test_the_dangerous_record_is_denied(monkeypatch):
     monkeypatch.setattr(campaign, "bodies", lambda *_: [bodies.BODY, bodies.BODY])
     assert at_the_reader(1, 2) == {"DENY": 2}
     assert at_the_command_line(1, 2) == {"DENY": 2}
+
+
+@pytest.mark.campaign
+@pytest.mark.clause("ICNLI-14.3.01")
+@pytest.mark.parametrize("seed", [7, 8])
+def test_over_http(seed):
+    """Ten thousand bodies in two runs to a real server: refused, gated or denied."""
+    ended = over_http(seed, HTTP)
+    assert sum(ended.values()) == HTTP
+    assert ended["malformed"] > HTTP // 3
+
+
+def test_an_allowed_body_over_http_would_be_noticed():
+    """With a harmless record among the bodies the campaign over HTTP fails."""
+    with pytest.raises(AssertionError):
+        over_http(1, 1, lambda *_: [HARMLESS])

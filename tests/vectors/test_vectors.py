@@ -1,4 +1,4 @@
-"""Vectors are data: the same files through the library and through the command line."""
+"""Vectors are data: the same files through the library, the command line and HTTP."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import avow
 from avow import wiring
 from avow.channels.cli.app import run
 from avow.engine import trials
+from tests import serving
 from tests.records import record
 
 FILES = sorted(Path(__file__).parent.glob("*.json"))
@@ -51,6 +52,52 @@ def test_through_the_command_line(file, tmp_path, capsys):
         assert answer["risk"]["score"] == trial.expect["score"]
         assert answer["risk"]["reasons"] == trial.expect["reasons"]
         assert sorted({f["id"] for f in answer["findings"]}) == trial.expect["rules"]
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda file: file.name)
+def served_file(request, tmp_path_factory):
+    """Start a server under the policy of a file, with one agent registered for each trust."""
+    data = tmp_path_factory.mktemp("vectors") / "data"
+    with (
+        serving.server(data, "--policy", request.param.stem) as served,
+        avow.Client(served.address, served.key) as client,
+    ):
+        for trust in avow.Trust:
+            client.add_agent(f"vector-{trust.word}", trust.word)
+        yield request.param, client
+
+
+def named(trial):
+    """Return the record under the agent whose registered trust the vector expects."""
+    if "malformed" in trial.expect:
+        return trial.record
+    value = json.loads(trial.record)
+    value["agent"]["id"] = f"vector-{'nobody' if trial.trust is None else trial.trust.word}"
+    return json.dumps(value).encode()
+
+
+@pytest.mark.clause("IRL-6.01")
+def test_through_http(served_file):
+    """Every vector comes out as expected from a real server, and the journal says the same."""
+    file, client = served_file
+    for trial in load(file):
+        assert trial.policy == file.stem
+        try:
+            answer = client.evaluate(named(trial))
+        except avow.MalformedError as error:
+            assert error.code == trial.expect.get("malformed"), trial.name
+            continue
+        got = {
+            "outcome": answer.outcome.name,
+            "score": answer.score,
+            "level": answer.level.word,
+            "reasons": list(answer.reasons),
+            "rules": sorted({finding.id for finding in answer.findings}),
+            "hazard": answer.raw["x_hazard"],
+        }
+        assert got == trial.expect, trial.name
+        entry = client.journal(after=answer.journal.position - 1, most=1).entries[0].body
+        assert (entry["outcome"], entry["score"]) == (got["outcome"], got["score"])
 
 
 def test_a_wrong_expectation_is_found():

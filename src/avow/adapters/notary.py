@@ -2,7 +2,7 @@
 
 Never more than `TAIL_MAX` entries lie behind the last checkpoint, nor any for longer than a second:
 where the anchor cannot be written, entries are refused before that many are reached. It works
-in the writer's thread, between commits.
+in the writer's thread, between commits; only `has_room` may be asked from elsewhere.
 
 Clauses: ICNLI-12.5.04.
 """
@@ -77,10 +77,13 @@ class Notary:
         self._since: float | None = None
         self.anchored = anchored
 
+    def has_room(self, head: Head, coming: int) -> bool:
+        """Return whether so many more commands leave the unanchored tail short enough."""
+        return head.position - self.anchored + coming * _ENTRIES_EACH <= TAIL_MAX
+
     def admit(self, head: Head, coming: int) -> None:
-        """Raise if so many more commands would leave too long a tail unanchored."""
-        tail = head.position - self.anchored
-        if tail + coming * _ENTRIES_EACH > TAIL_MAX and not self._attest(head):
+        """Make room for so many more commands, or raise if the anchor cannot be written."""
+        if not self.has_room(head, coming) and not self._attest(head):
             raise FaultError("journal.unanchored")
 
     def committed(self, head: Head) -> None:

@@ -1,9 +1,15 @@
-"""Checking Ed25519 signatures with the standard library alone, after RFC 8032.
+"""Ed25519 with the standard library alone, after RFC 8032: checking signatures, and making them.
 
-For the stand-alone verifier, so that a stranger needs nothing but Python. It only checks, which
-needs no secret and so no constant time, and it is strict: a scalar that is not reduced, a point
-that is not on the curve and points of small order are refused. It is slow (milliseconds) and meant
-for checkpoints, of which there are few.
+For the stand-alone verifier, so that a stranger needs nothing but Python. Checking needs no secret
+and so no constant time, and it is strict: a scalar that is not reduced, a point that is not on the
+curve and points of small order are refused. It is slow (milliseconds) and meant for checkpoints, of
+which there are few.
+
+Signing is for agents that hold a key of their own. It is *not* constant-time: whoever can measure
+it closely, on a machine that others share, may learn the secret. There a signing service or a
+hardware key is the better place. The secret is neither kept nor logged here.
+
+Clauses: IRL-6.14.
 """
 
 import hashlib
@@ -44,6 +50,40 @@ def is_valid(public_key: bytes, message: bytes, signature: bytes) -> bool:
     hashed = hashlib.sha512(signature[:32] + public_key + message).digest()
     challenge = int.from_bytes(hashed, "little") % _ORDER
     return _equal(_times(scalar, _BASE), _sum(commitment, _times(challenge, key)))
+
+
+def sign(secret: bytes, message: bytes) -> bytes:
+    """Return the signature of a message by the secret of 32 bytes; see above about shared machines.
+
+    The same secret and message always give the same signature: no randomness is needed or used.
+    """
+    scalar, prefix = _expanded(secret)
+    public = _encoded(_times(scalar, _BASE))
+    nonce = int.from_bytes(hashlib.sha512(prefix + message).digest(), "little") % _ORDER
+    commitment = _encoded(_times(nonce, _BASE))
+    hashed = hashlib.sha512(commitment + public + message).digest()
+    challenge = int.from_bytes(hashed, "little") % _ORDER
+    return commitment + ((nonce + challenge * scalar) % _ORDER).to_bytes(32, "little")
+
+
+def public_key(secret: bytes) -> bytes:
+    """Return the public key that belongs to a secret of 32 bytes."""
+    return _encoded(_times(_expanded(secret)[0], _BASE))
+
+
+def _expanded(secret: bytes) -> tuple[int, bytes]:
+    """Return the scalar and the prefix that a secret stands for (section 5.1.5)."""
+    if len(secret) != KEY_BYTES:
+        raise ValueError(f"the secret of an Ed25519 key has {KEY_BYTES} bytes")
+    hashed = hashlib.sha512(secret).digest()
+    scalar = int.from_bytes(hashed[:32], "little") & (1 << 254) - _COFACTOR | 1 << 254
+    return scalar, hashed[32:]
+
+
+def _encoded(point: _Point) -> bytes:
+    inverse = pow(point[2], -1, _P)
+    x, y = point[0] * inverse % _P, point[1] * inverse % _P
+    return (y | (x & 1) << 255).to_bytes(32, "little")
 
 
 def _point(encoded: bytes) -> _Point | None:

@@ -165,6 +165,21 @@ CODES: dict[str, Code] = {
         "a copy of the database goes only where nothing is yet",
         "name a folder that is empty or not there for a backup, and a new store for restoring",
     ),
+    "backup.damaged": _malformed(
+        422,
+        "the backup does not verify against the anchor and the keys inside it",
+        "`avow journal verify --data FOLDER` tells what is wrong; take another backup",
+    ),
+    "backup.behind_anchor": _conflict(
+        409,
+        "the anchor knows entries that the backup does not have; restoring it would lose them",
+        "restore a newer backup, or give up those entries with `--lose-entries`",
+    ),
+    "backup.other_journal": _conflict(
+        409,
+        "the anchor in place is of another journal than the backup",
+        "restore into another data folder, or name another file as `journal.anchor`",
+    ),
     "registration.invalid": _malformed(
         422,
         "what was to be registered cannot be read",
@@ -308,6 +323,12 @@ CODES: dict[str, Code] = {
         503,
         "the store was written by another version of Avow, or its library has a known fault",
         "use the version that wrote the data, or restore a backup",
+    ),
+    "client.no_answer": Code(
+        Family.FAULT,
+        503,
+        "no answer came from the server; nothing was allowed",
+        "check the address and that the server is ready, then ask again with the same key",
     ),
     "fault.internal": Code(
         Family.FAULT,

@@ -7,7 +7,7 @@ Authentication, which turns a key into a principal, is the engine's.
 Clauses: ICNLI-14.2.01.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import unique
 
 from avow.core.words import Word
@@ -61,6 +61,12 @@ class Principal:
 
     id: str
     roles: frozenset[Role]
+    # What the roles carry, kept because it is asked several times for every declaration.
+    rights: frozenset[Right] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        carried = [RIGHTS[role] for role in self.roles]
+        object.__setattr__(self, "rights", frozenset().union(*carried))
 
     @property
     def is_agent(self) -> bool:
@@ -69,4 +75,4 @@ class Principal:
 
     def may(self, right: Right) -> bool:
         """Return whether one of its roles carries the right."""
-        return any(right in RIGHTS[role] for role in self.roles)
+        return right in self.rights

@@ -22,6 +22,9 @@ from avow.dialects import diagnosis
 # A string without an end is taken to the end of the text, once; a comment ends with its line,
 # however that ends, so that no reader sees a field where another sees a comment.
 _STRING_OR_COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*+"?|//[^\r\n]*', re.DOTALL)
+# With all digits made zeros, numbers beyond 2^53 show as sixteen zeros in a row or an exponent.
+_DIGITS_ALIKE = bytes.maketrans(b"123456789E", b"000000000e")
+_LONG, _EXPONENT = b"0" * 16, b"0e"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def admit(body: bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
         raise MalformedError("declaration.unreadable", problems) from None
     # A text with U+0000 cannot be kept by every store, and ends early in many a reader. It can only
     # have been escaped, so few bodies are looked at a second time.
-    if not _unambiguous(value, limits.depth_max) or (
+    if not (_is_plain(body, limits.depth_max) or _unambiguous(value, limits.depth_max)) or (
         b"\\u0000" in body and diagnosis.holds_nul(body)
     ):
         problems = diagnosis.problems(body, limits.depth_max, first="ambiguous value")
@@ -70,6 +73,17 @@ def strip_comments(body: bytes) -> bytes:
         return found if found.startswith(b'"') else b" " * len(found)
 
     return _STRING_OR_COMMENT.sub(blanked, body) if b"//" in body else body
+
+
+def _is_plain(body: bytes, depth_max: int) -> bool:
+    """Return whether the bytes alone show that nothing nests too deep and no number is large.
+
+    Most bodies are plain; only the others are walked through.
+    """
+    if body.count(b"{") + body.count(b"[") > depth_max:
+        return False
+    alike = body.translate(_DIGITS_ALIKE)
+    return _LONG not in alike and _EXPONENT not in alike
 
 
 def _unambiguous(value: Any, depth_left: int) -> bool:

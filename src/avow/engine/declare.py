@@ -14,8 +14,7 @@ from typing import Any
 from avow.core import ids
 from avow.core.agent import Agent
 from avow.core.assess import Assessor, assess
-from avow.core.codes import CODES
-from avow.core.errors import ConflictError, RefusedError
+from avow.core.errors import ConflictError, FaultError, RefusedError
 from avow.core.intent import Intent
 from avow.core.inventory import EMPTY, Inventory
 from avow.core.journal import SALT_BYTES, Erasable
@@ -30,7 +29,8 @@ from avow.engine.ports import Concluded, Repetition, Transaction
 
 ENTROPY_BYTES = ids.ENTROPY_BYTES + SALT_BYTES
 KEY, SEAL = "key", "seal"
-KEY_KEPT_MS = 24 * 3600 * 1000
+# As long as a verdict can be redeemed: later the same key means a new declaration.
+KEY_KEPT_MS = 600_000
 DECLARATION = "declaration"
 
 
@@ -116,7 +116,7 @@ class Declare:
     def _situation(self, transaction: Transaction, agent: Agent | None, now_ms: int) -> Situation:
         policy = self.policy or transaction.policies.in_force()
         if policy is None:
-            raise RefusedError("policy.none_in_force", CODES["policy.none_in_force"].meaning)
+            raise FaultError("policy.none_in_force")
         signature = self.checked.signature
         if signature is Signature.VALID and (agent is None or agent.did != self.checked.did):
             # The key was exchanged or revoked between the check and this transaction.

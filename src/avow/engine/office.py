@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from avow.core.principal import Principal
 from avow.engine.ports import Command, View
+from avow.engine.restoring import BackedUp
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
@@ -52,8 +53,8 @@ class Office(Protocol):
         """Exchange the signing key, journal it, and return the line of the new one."""
         ...
 
-    def backup(self, folder: str, progress: Progress | None = None) -> int:
-        """Write a consistent copy with anchor and public keys; return how many entries it has."""
+    def backup(self, folder: str, progress: Progress | None = None) -> BackedUp:
+        """Write a consistent copy with anchor and public keys, and tell what it holds."""
         ...
 
     def close(self) -> None:

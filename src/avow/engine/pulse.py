@@ -52,7 +52,7 @@ class Pulse:
         """Return the breakers that are to close by time."""
         return [
             key
-            for key, opened_ms in self._open.items()
+            for key, opened_ms in list(self._open.items())
             if now_ms - opened_ms >= self._limits[key[1]].quiet_ms
         ]
 

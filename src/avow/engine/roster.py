@@ -31,6 +31,7 @@ class Roster:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._principals: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
+        self._looking: dict[str, asyncio.Future[Principal]] = {}
         self._agents: OrderedDict[str, tuple[float, Agent | None]] = OrderedDict()
 
     def remembered(self, key: str) -> Principal | None:
@@ -44,6 +45,15 @@ class Roster:
         """Return the principal that a key belongs to, or raise."""
         if known := self.remembered(key):
             return known
+        # Whoever asks for the same key meanwhile waits for the one look that is under way.
+        looking = self._looking.get(key)
+        if looking is None:
+            looking = asyncio.ensure_future(self._looked_up(key))
+            self._looking[key] = looking
+            looking.add_done_callback(lambda _: self._looking.pop(key, None))
+        return await asyncio.shield(looking)
+
+    async def _looked_up(self, key: str) -> Principal:
         found = await asyncio.to_thread(self._reading.read, lambda view: by_key(view, key))
         _kept(self._principals, key, found)
         return found
@@ -103,7 +113,7 @@ class Limiter:
     def __init__(self, allowance: Allowance, clock: Clock) -> None:
         self._allowance = allowance
         self._clock = clock
-        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+        self._buckets: dict[str, Bucket] = {}
 
     def spend(self, principal_id: str) -> None:
         """Take one use from a principal's allowance, or raise with the wait."""
@@ -111,9 +121,9 @@ class Limiter:
         bucket = self._buckets.get(principal_id) or rate.full(self._allowance, now_ms=now_ms)
         spent = rate.spend(bucket, self._allowance, now_ms=now_ms)
         self._buckets[principal_id] = spent.bucket
-        self._buckets.move_to_end(principal_id)
         if len(self._buckets) > _KEPT_MAX:
-            self._buckets.popitem(last=False)
+            # The one that came first; if it comes again it begins with a full allowance.
+            del self._buckets[next(iter(self._buckets))]
         if not spent.allowed:
             told = f"`{principal_id}` asks faster than its allowance"
             raise RefusedError("rate.limited", told, retry_after_ms=spent.retry_after_ms)

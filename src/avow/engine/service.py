@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from avow.core import did as dids
 from avow.core.agent import KEY_BYTES, Agent
 from avow.core.assess import Assessor
-from avow.core.errors import MalformedError, Problem, RefusedError
+from avow.core.errors import FaultError, MalformedError, Problem, RefusedError
 from avow.core.intent import Intent
 from avow.core.journal import SALT_BYTES, Erasable
 from avow.core.principal import Principal, Right
@@ -136,7 +136,7 @@ class Service:
             checked = await self._checked(intent)
         policy = await self.look(lambda view: view.policies.in_force())
         if policy is None:
-            raise RefusedError("policy.none_in_force", "no policy was adopted yet")
+            raise FaultError("policy.none_in_force")
         vouched = Vouched(
             trust=None if agent is None else agent.trust_now, signature=checked.signature
         )
@@ -241,6 +241,9 @@ class Service:
         if named != principal.id and not principal.may(Right.DECLARE_FOR_OTHERS):
             told = f"the record names `{named[:128]}`, the key is `{principal.id}`'s"
             raise RefusedError("agent.mismatch", told)
+        if named != principal.id:
+            # Whoever speaks for an agent spends that agent's allowance as well.
+            self.limiter.spend(named)
         return intent
 
     async def _checked(self, intent: Intent) -> Checked:

@@ -6,7 +6,8 @@
 import json
 import logging
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,12 @@ from avow.core.verdict import Verdict
 from avow.core.words import TRUST, Trust
 from avow.dialects.reading import Limits, strip_comments
 from avow.engine import doctor, drill
-from avow.engine.desk import Desk, Flags, Setting
+from avow.engine.archive import Archive, Evidence, Progress, ReceiptChecked, Verified
+from avow.engine.desk import Answering, Desk, Flags, Setting
 from avow.engine.judgement import NOTHING_VOUCHED, Judge, Vouched
 from avow.engine.office import Office, Welcome
 from avow.engine.ports import PolicySource
+from avow.engine.restoring import Restored
 from avow.settings import Settings
 
 _log = logging.getLogger("avow.policy")
@@ -70,9 +73,20 @@ def desk(settings: Settings | None = None) -> Desk:
         settings=lambda: _shown(in_force),
         incidents=_incidents,
         register=register_files.load,
-        doctor=lambda: _examined(judge, policy),
+        doctor=lambda flags=None, progress=None: _examined(
+            judge, _with(in_force, flags or {}), progress
+        ),
         serve=lambda flags, started: _serve(_with(in_force, flags), started),
         office=lambda flags: _office(_with(in_force, flags)),
+        archive=lambda flags: _archive(_with(in_force, flags)),
+        verify_export=lambda flags, lines, evidence: _verify_export(
+            _with(in_force, flags), lines, evidence
+        ),
+        check_receipt=lambda flags, text, ring: _check_receipt(_with(in_force, flags), text, ring),
+        restore=lambda flags, folder, *, lose_entries, progress: _restore(
+            _with(in_force, flags), folder, lose_entries=lose_entries, progress=progress
+        ),
+        remote=_remote,
     )
 
 
@@ -93,6 +107,41 @@ def _office(settings: Settings) -> Office:
     return OpenStore(settings)
 
 
+@contextmanager
+def _remote(url: str, key: str, simulated: bool) -> Iterator[Answering]:  # noqa: FBT001 - the desk's own
+    from avow.clients.http import Client  # noqa: PLC0415 - the same
+
+    with Client(url, key) as client:
+        ask = client.simulate if simulated else client.evaluate
+        yield lambda body: ask(body).raw
+
+
+def _archive(settings: Settings) -> Archive:
+    from avow.wiring import archives  # noqa: PLC0415 - the same
+
+    return archives.opened(settings)
+
+
+def _verify_export(settings: Settings, lines: Iterable[bytes], evidence: Evidence) -> Verified:
+    from avow.wiring import archives  # noqa: PLC0415 - the same
+
+    return archives.verify_export(settings, lines, evidence)
+
+
+def _check_receipt(settings: Settings, text: str, ring: str | None) -> ReceiptChecked:
+    from avow.wiring import archives  # noqa: PLC0415 - the same
+
+    return archives.check_receipt(settings, text, ring)
+
+
+def _restore(
+    settings: Settings, folder: str, *, lose_entries: bool, progress: Progress | None
+) -> Restored:
+    from avow.wiring import restoring  # noqa: PLC0415 - the same
+
+    return restoring.restore(settings, Path(folder), lose_entries=lose_entries, progress=progress)
+
+
 def _shown(settings: Settings) -> tuple[Setting, ...]:
     return tuple(
         Setting(
@@ -111,15 +160,19 @@ def _incidents() -> tuple[drill.Incident, ...]:
     return drill.read(tomllib.loads(data.read("drill", "incidents.toml").decode("utf-8")))
 
 
-def _examined(judge: Judge, policy: str) -> tuple[doctor.Check, ...]:
-    installed = installation.look()
+def _examined(
+    judge: Judge, settings: Settings, progress: Progress | None
+) -> tuple[doctor.Check, ...]:
+    from avow.wiring import examining  # noqa: PLC0415 - the same
+
+    installed, policy = installation.look(), settings.text("policy.source")
     example = strip_comments(data.read("examples", "incident.jsonc"))
     loads = doctor.check_policy(policy, policy_files.named)
     checks = [doctor.check_python(installed), *doctor.check_packages(installed), loads]
     if loads.state is not doctor.State.BAD:
         in_force = policy_files.named(policy)
         checks.append(doctor.check_judgement(lambda: judge.judge(example, policy=in_force)))
-    return tuple(checks)
+    return (*checks, *examining.checks(settings, progress))
 
 
 def _judge_within(settings: Settings) -> Judge:

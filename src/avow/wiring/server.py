@@ -4,6 +4,7 @@ Refuses to listen beyond this machine without TLS, unless told plainly that a pr
 """
 
 import asyncio
+import gc
 import ipaddress
 import json
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 from avow.adapters import policy_files, register_files
 from avow.adapters.clock import SystemClock, SystemEntropy
 from avow.adapters.signing import signer
-from avow.adapters.store.writer import Commit
+from avow.adapters.store.committing import Commit
 from avow.adapters.telemetry.together import open_instruments
 from avow.channels.http import app, serve
 from avow.channels.http.routes import House
@@ -34,12 +35,15 @@ from avow.engine.roster import Limiter, Roster
 from avow.engine.service import Service, Terms
 from avow.engine.telemetry import Level, Telemetry
 from avow.settings import Settings
-from avow.wiring.stores import OpenStore, data_folder
+from avow.wiring.places import data_folder, postgres_address
+from avow.wiring.stores import OpenStore
 
 _TICK_S = 1.0
 _FORGET_EVERY = 60
 # Threads hand over to each other sooner than Python's 5 ms: the writer must not wait for the loop.
 _SWITCH_S = 0.0005
+# How many objects may be made before Python looks for circles among them; requests make none.
+_GARBAGE_FROM = 20_000
 
 
 class Server:
@@ -83,6 +87,10 @@ class Server:
     def run(self, started: Callable[[Welcome], None]) -> None:
         """Listen until told to stop; `started` hears the address once it is open."""
         sys.setswitchinterval(_SWITCH_S)
+        # What is built by now stays for good, and need not be looked through again and again.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(_GARBAGE_FROM)
         try:
             serve.serve(
                 self.front,
@@ -164,7 +172,7 @@ class Server:
     async def _beside(self) -> None:
         """Do what has to be done while the server listens, until it stops."""
         loop, writer = asyncio.get_running_loop(), self.store.writer
-        writer.deliver = loop.call_soon_threadsafe
+        writer.attach(loop, inline=postgres_address(self._settings) is None)
 
         def woken() -> None:
             loop.call_soon_threadsafe(self.service.hub.wake)
@@ -173,7 +181,7 @@ class Server:
             self._measured(commit)
             woken()
 
-        writer.watch = committed
+        writer.watch(committed)
         watch = self.store.database.watch(woken)
         ticks = 0
         try:
@@ -185,8 +193,8 @@ class Server:
                 except AvowError as error:
                     self.telemetry.log(Level.WARNING, "store.lost", code=error.code)
         finally:
-            writer.deliver = lambda run: run()
-            writer.watch = lambda _: None
+            writer.detach()
+            writer.watch(lambda _: None)
             watch.close()
 
     async def _tick(self, ticks: int) -> None:

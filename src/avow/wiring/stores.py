@@ -3,62 +3,47 @@
 Opening begins the journal if it has none, and refuses a journal that its anchor contradicts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TypeVar
 
 from avow.adapters import policy_files
-from avow.adapters.anchor import AnchorFile
 from avow.adapters.clock import SystemClock, SystemEntropy
 from avow.adapters.notary import Notary
 from avow.adapters.signing import keys
 from avow.adapters.signing.keys import KeyFolder
-from avow.adapters.store import copying
+from avow.adapters.store import sqlite
 from avow.adapters.store.postgres import PostgresStore
 from avow.adapters.store.sqlite import SqliteStore
 from avow.adapters.store.work import Memory, StoreView
 from avow.adapters.store.writer import Writer
-from avow.clients import ed25519, verifier
-from avow.core import checkpoint, keyring
+from avow.clients import verifier
+from avow.core import keyring
 from avow.core.errors import FaultError
 from avow.core.principal import Principal, Role
 from avow.core.rate import Limit
 from avow.core.words import Means
-from avow.engine import receipts
 from avow.engine.keeping import Begin, NoteKey
 from avow.engine.office import Progress
 from avow.engine.ports import Command, View
 from avow.engine.pulse import Pulse
-from avow.settings import FIELDS, Settings
+from avow.engine.restoring import BackedUp
+from avow.settings import Settings
+from avow.wiring import copies
+from avow.wiring.places import TENANT, anchor_file, data_folder, postgres_address
 
-TENANT = "main"
-ANCHOR = "anchor.notes"
 _SECRET_BYTES = 32
 _ORIGIN_BYTES = 8
 T = TypeVar("T")
 _MOST = {Means.READ: "read_most", Means.DELETE: "delete_most", Means.AUTH: "auth_most"}
 
 
-def data_folder(settings: Settings) -> Path:
-    """Return the folder of keys, anchor and the embedded database."""
-    return Path(settings.text("store.data")).expanduser()
-
-
 def database(settings: Settings) -> SqliteStore | PostgresStore:
     """Open the database that the settings name."""
-    url = settings.text("store.url")
-    if url.startswith(("postgresql://", "postgres://")):
-        return PostgresStore(url)
-    return SqliteStore(data_folder(settings))
-
-
-def anchor_file(settings: Settings) -> AnchorFile:
-    """Return the anchor that the settings name."""
-    named = settings.text("journal.anchor")
-    inside = named == FIELDS["journal.anchor"].default
-    return AnchorFile(data_folder(settings) / ANCHOR if inside else Path(named).expanduser())
+    address = postgres_address(settings)
+    return SqliteStore(data_folder(settings)) if address is None else PostgresStore(address)
 
 
 def limits(settings: Settings) -> dict[Means, Limit]:
@@ -73,6 +58,11 @@ def limits(settings: Settings) -> dict[Means, Limit]:
     }
 
 
+def remembering(settings: Settings) -> Memory:
+    """Return a fresh memory for one writer."""
+    return Memory(tenant=TENANT, read_policy=policy_files.from_text, pulse=Pulse(limits(settings)))
+
+
 class OpenStore:
     """A store that is open for writing; the `Office` of the engine."""
 
@@ -81,18 +71,17 @@ class OpenStore:
         settings: Settings,
         told: Callable[[int, str, bool], None] = lambda _size, _note, _good: None,
     ) -> None:
-        self.database = database(settings)
         self.keys = KeyFolder(data_folder(settings))
         self.anchor = anchor_file(settings)
+        _check_there(settings, self.ring(), self.anchor.notes())
+        self.database = database(settings)
         self._clock, self._entropy = SystemClock(), SystemEntropy()
-        memory = Memory(
-            tenant=TENANT,
-            read_policy=policy_files.from_text,
-            pulse=Pulse(limits(settings)),
-        )
+        memory = remembering(settings)
         try:
-            self.origin = self._begun(memory)
+            # Checked before anything is written. Begun with a memory of its own: every writer
+            # counts the newest entries, and counted twice they would open breakers too soon.
             last = self._anchored(memory)
+            self.origin = self._begun(remembering(settings))
             self.latest = last.note
             self.notary = Notary(
                 origin=self.origin,
@@ -103,6 +92,9 @@ class OpenStore:
                 told=self._attested(told),
             )
             self.writer = Writer(self.database, memory, self.notary)
+            if not last.size:
+                # From its first moment on something outside the database vouches for the journal.
+                self.writer.anchor_now()
         except BaseException:
             self.database.close()
             raise
@@ -157,17 +149,13 @@ class OpenStore:
         self.writer.anchor_now()
         return line
 
-    def backup(self, folder: str, progress: Progress | None = None) -> int:
-        """Write a consistent copy with anchor and public keys; return how many entries it has."""
-        target = Path(folder)
-        copying.backup(self.database, target, progress)
-        (target / ANCHOR).write_text(self.anchor.text(), encoding="utf-8")
-        (target / keys.RING).write_text(self.ring(), encoding="utf-8")
-        copied = SqliteStore(target)
-        try:
-            return verified(copied, self.origin, self.ring(), (target / ANCHOR).read_text("utf-8"))
-        finally:
-            copied.close()
+    def backup(self, folder: str, progress: Progress | None = None) -> BackedUp:
+        """Write a consistent copy with anchor and public keys, and tell what it holds."""
+        # So that the copy is anchored as far as it can be.
+        self.writer.anchor_now()
+        return copies.write_backup(
+            self.database, Path(folder), anchor=self.anchor, ring=self.ring, progress=progress
+        )
 
     def close(self) -> None:
         """Finish and close."""
@@ -190,10 +178,16 @@ class OpenStore:
             begin = Begin(origin=proposed, version=metadata.version("avow"))
             self.origin = writer.call(begin)
             if not self.keys.exists():
-                self._exchanged(self.keys.ring())
-                key = self.keys.signer()
-                public = key.public_key.hex()
-                writer.call(NoteKey(by="console", name=key.name, public=public, state="added"))
+                before = self.keys.ring()
+                self._exchanged(before)
+                # The fresh key, and those it retires: the keys of a folder that was restored.
+                for key in self.keys.ring().keys:
+                    if key not in before.keys:
+                        state = key.content()["state"]
+                        public = key.public.hex()
+                        writer.call(
+                            NoteKey(by="console", name=key.name, public=public, state=state)
+                        )
         finally:
             writer.close()
         return self.origin
@@ -207,10 +201,10 @@ class OpenStore:
 
     def _anchored(self, memory: Memory) -> "Anchored":
         """Return the last checkpoint, or raise if the journal is not the one it was made over."""
+        # Read before the journal: one made meanwhile must not look like a journal cut off.
+        notes, ring = self.anchor.notes(), self.ring()
         with self.database.reader() as connection:
-            return check_anchor(
-                StoreView(connection, memory), self.origin, self.ring(), self.anchor.notes()
-            )
+            return check_anchor(StoreView(connection, memory), ring, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,39 +215,41 @@ class Anchored:
     note: str
 
 
-def check_anchor(view: View, origin: str, ring: str, notes: list[str]) -> Anchored:
-    """Return the last checkpoint by a good key of ours, or raise if the journal contradicts it."""
-    good = list(verifier.read_keys(ring, lambda _: None))
-    for note in reversed(notes):
-        signed = checkpoint.read_note(note)
-        named = checkpoint.read(signed.text)
-        signers = [
-            key
-            for key in good
-            if not key.is_compromised
-            and any(
-                one.key_id == checkpoint.key_id(key.name, key.public)
-                and ed25519.is_valid(key.public, signed.text.encode(), one.signature)
-                for one in signed.signed
-            )
-        ]
-        if named.origin != origin or not signers:
+def check_anchor(view: View, ring: str, notes: list[str]) -> Anchored:
+    """Return the largest checkpoint by a good key of ours, or raise if the journal contradicts it.
+
+    The largest and not the last: where two processes anchor, a smaller one may come in later. One
+    of another origin contradicts it too: our keys sign for one journal, and this is not that one.
+    """
+    good = [key for key in verifier.read_keys(ring, lambda _: None) if not key.is_compromised]
+    for named, note in sorted(_read(notes), key=lambda one: one[0].size, reverse=True):
+        if not verifier.signers(named, good):
             continue
-        if named.size > view.size() or view.hash_at(named.size) != named.head:
+        if named.origin != view.origin() or named.size > view.size():
             raise FaultError("journal.rolled_back")
-        if named.size and view.root(named.size) != named.root:
+        if named.size and (view.hash_at(named.size), view.root(named.size)) != (
+            named.head,
+            named.root,
+        ):
             raise FaultError("journal.rolled_back")
         return Anchored(named.size, note)
     return Anchored(0, "")
 
 
-def verified(store: SqliteStore | PostgresStore, origin: str, ring: str, anchors: str) -> int:
-    """Return how many entries a store's journal has, or raise if it does not verify."""
-    with store.reader() as connection:
-        memory = Memory(tenant=TENANT, read_policy=policy_files.from_text, pulse=Pulse({}))
-        pages = receipts.export(StoreView(connection, memory), origin)
-        lines = (line for page in pages for line in page.splitlines(keepends=True))
-        report = verifier.verify(lines, anchors=anchors, keys=ring)
-    if not report.is_good:
-        raise FaultError("journal.rolled_back")
-    return report.entries
+def _check_there(settings: Settings, ring: str, notes: list[str]) -> None:
+    """Raise if the database file is gone that a checkpoint of ours was made over.
+
+    Opening would make a new one, and the journal would begin anew as if nothing had been.
+    """
+    file = data_folder(settings) / sqlite.FILE
+    if postgres_address(settings) is None and not file.exists():
+        ours = list(verifier.read_keys(ring, lambda _: None))
+        if any(verifier.signers(named, ours) for named, _ in _read(notes)):
+            raise FaultError("journal.rolled_back")
+
+
+def _read(notes: list[str]) -> Iterator[tuple[verifier.Anchor, str]]:
+    """Yield the checkpoints among notes; what is none, `avow journal verify` tells."""
+    for note in notes:
+        for named in verifier.read_anchors(note, lambda _: None):
+            yield named, note

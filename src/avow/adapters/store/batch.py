@@ -41,10 +41,13 @@ class Batch:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.CLOCK = connection.CLOCK
         self._waiting: dict[str, list[Row]] = {table: [] for table in COLUMNS}
         self._mark: dict[str, int] | None = None
         self._saved = False
+
+    def now_ms(self) -> int:
+        """Return the time of the database."""
+        return self._connection.now_ms()
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Return all rows of a query; what waits is not among them."""

@@ -37,9 +37,11 @@ class Table(NamedTuple):
 
 
 class Connection(Protocol):
-    """One connection inside one transaction; `CLOCK` asks the database for milliseconds."""
+    """One connection inside one transaction."""
 
-    CLOCK: str
+    def now_ms(self) -> int:
+        """Return the time of the database, in milliseconds."""
+        ...
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Return all rows of a query."""

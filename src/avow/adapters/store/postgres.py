@@ -76,13 +76,17 @@ _LIMITS_MIGRATING = Limits(turn_ms=600_000, statement_ms=3_000_000, answer_s=3_6
 class PostgresConnection:
     """A psycopg connection behind the methods of a `Connection`."""
 
-    CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    _CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
     def __init__(
         self, raw: psycopg.Connection[Row], types: dict[tuple[str, str], str] | None = None
     ) -> None:
         self._raw = raw
         self._types = {} if types is None else types
+
+    def now_ms(self) -> int:
+        """Return the time of the server, which all nodes share."""
+        return int(self.rows(self._CLOCK)[0][0])
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Return all rows of a query."""
@@ -213,8 +217,14 @@ class PostgresStore:
         self._limits = limits
         self._writer = PostgresWriter(self._opened_for_writing)
 
-    def transaction(self) -> contextlib.AbstractContextManager[PostgresConnection]:
-        """Run the body in one transaction: committed at its end, undone if it raises."""
+    def transaction(
+        self, *, patient: bool = True
+    ) -> contextlib.AbstractContextManager[PostgresConnection]:
+        """Run the body in one transaction: committed at its end, undone if it raises.
+
+        It waits for its turn in any case: nodes are not impatient with each other.
+        """
+        del patient
         return committed(self._writer, _TURN)
 
     @contextlib.contextmanager

@@ -7,8 +7,10 @@ may never have been written. The next transaction begins on a fresh one.
 """
 
 import contextlib
+import functools
 import graphlib
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,28 +51,35 @@ def library_version() -> int:
 class SqliteConnection:
     """An apsw connection behind the methods of a `Connection`."""
 
-    CLOCK = "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)"
-
     def __init__(self, raw: apsw.Connection) -> None:
         self._raw = raw
 
+    def now_ms(self) -> int:
+        """Return the time: the machine's own, which is what SQLite itself goes by."""
+        return time.time_ns() // 1_000_000
+
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Return all rows of a query."""
-        with translated(apsw.Error, self._failed):
+        # Written out and not as `translated`: these run a dozen times in every transaction.
+        try:
             return list(self._raw.execute(sql, values))
+        except apsw.Error as error:
+            raise self._failed(error) from error
 
     def change(self, sql: str, *values: Any) -> int:
         """Run a statement and return how many rows it changed."""
-        with translated(apsw.Error, self._failed):
+        try:
             self._raw.execute(sql, values)
             return self._raw.changes()
+        except apsw.Error as error:
+            raise self._failed(error) from error
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         """Insert many rows at once."""
-        marks = ", ".join("?" * len(columns))
-        sql = f"INSERT INTO {named(table)} ({named(*columns)}) VALUES ({marks})"  # noqa: S608 - our own names
-        with translated(apsw.Error, self._failed):
-            self._raw.executemany(sql, rows)
+        try:
+            self._raw.executemany(_inserting(table, tuple(columns)), rows)
+        except apsw.Error as error:
+            raise self._failed(error) from error
 
     def announce(self) -> None:
         """Do nothing: whoever watches sees the commit itself."""
@@ -112,6 +121,7 @@ class SqliteWriter(SqliteConnection):
         self._opened = opened
         self._is_trusted = True
         self._is_begun = False
+        self.wait_ms = _BUSY_MS
 
     def begin(self) -> None:
         """Begin, as the only one who writes."""
@@ -121,6 +131,8 @@ class SqliteWriter(SqliteConnection):
             fresh = self._opened()
             self._raw.close(True)  # noqa: FBT003 - apsw takes it by position: close whatever happens
             self._raw, self._is_trusted = fresh, True
+        with translated(apsw.Error, self._failed):
+            self._raw.set_busy_timeout(self.wait_ms)
         self.change("BEGIN IMMEDIATE")
         self._is_begun = True
 
@@ -159,9 +171,12 @@ class SqliteWriter(SqliteConnection):
     def _check(self) -> None:
         # SQLite undoes a transaction by itself when the disk fails. Whoever went on after that
         # would commit every further statement on its own.
-        with translated(apsw.Error, self._failed):
-            if self._is_begun and not self._raw.in_transaction:
-                raise FaultError("store.unavailable")
+        try:
+            is_lost = self._is_begun and not self._raw.in_transaction
+        except apsw.Error as error:
+            raise self._failed(error) from error
+        if is_lost:
+            raise FaultError("store.unavailable")
 
     def _failed(self, error: apsw.Error) -> FaultError:
         if isinstance(error, _UNTRUSTED):
@@ -176,7 +191,8 @@ class SqliteStore:
         if library_version() < VERSION_LEAST:
             raise FaultError("store.incompatible")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            # What agents declare is nobody else's on the machine.
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise FaultError("store.unavailable") from error
         self._path = folder / name
@@ -191,8 +207,14 @@ class SqliteStore:
             self.close()
             raise
 
-    def transaction(self) -> contextlib.AbstractContextManager[SqliteConnection]:
-        """Run the body in one transaction: committed at its end, undone if it raises."""
+    def transaction(
+        self, *, patient: bool = True
+    ) -> contextlib.AbstractContextManager[SqliteConnection]:
+        """Run the body in one transaction: committed at its end, undone if it raises.
+
+        An impatient one raises `RetryableError` at once where another process writes.
+        """
+        self._writer.wait_ms = self._busy_ms if patient else 0
         return committed(self._writer)
 
     @contextlib.contextmanager
@@ -288,6 +310,12 @@ def _set_up(connection: SqliteConnection) -> None:
         raise FaultError("store.unavailable")
     for setting in _SETTINGS:
         connection.change(f"PRAGMA {setting}")
+
+
+@functools.cache
+def _inserting(table: str, columns: tuple[str, ...]) -> str:
+    marks = ", ".join("?" * len(columns))
+    return f"INSERT INTO {named(table)} ({named(*columns)}) VALUES ({marks})"  # noqa: S608 - our own names
 
 
 def _fault(error: apsw.Error) -> FaultError:

@@ -53,7 +53,7 @@ class Work:
     def now_ms(self) -> int:
         """Return the time of the database's own clock, asked once a transaction."""
         if not self._now_ms:
-            self._now_ms = int(self.batch.rows(self.batch.CLOCK)[0][0])
+            self._now_ms = self.batch.now_ms()
         return self._now_ms
 
     def run(self, command: Callable[["Work"], T]) -> T:
@@ -102,7 +102,7 @@ class StoreView:
 
     def now_ms(self) -> int:
         """Return the time of the database's own clock, in milliseconds."""
-        return int(self._connection.rows(self._connection.CLOCK)[0][0])
+        return self._connection.now_ms()
 
     def entries(self, *, after: int, most: int) -> list[Entry]:
         """Return up to `most` entries behind a position, in order."""

@@ -2,138 +2,103 @@
 
 Each command is a part of the transaction of its own: one that raises is undone and told so, and
 its neighbours never notice. Nobody is answered before the commit returned; if the commit fails,
-everybody in it is told that the store is unavailable. Where the database lost the connection, the
-whole batch runs again, a few times: the chain itself tells whether a commit of unknown fate stood.
+everybody in it is told that the store is unavailable.
+
+On its own the writer does all of it in a thread. Attached to an event loop it runs the commands in
+the loop and leaves only the commit, which waits for the disk, to the thread: two threads that both
+run Python would take turns at every statement, and wait for each other each time.
 """
 
-import json
+import asyncio
 import queue
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from avow.adapters.store import journal
-from avow.adapters.store.connection import Connection, RetryableError, UnknownCommitError
-from avow.adapters.store.journal import Head
-from avow.adapters.store.work import Memory, StoreView, Work
+from avow.adapters.store.committing import (
+    Answered,
+    Commit,
+    Committer,
+    Notary,
+    Prepared,
+    Store,
+    Waiting,
+    failed,
+)
+from avow.adapters.store.work import Memory, StoreView
 from avow.core.errors import FaultError, RefusedError
-from avow.core.journal import Entry
 from avow.engine.ports import Command, Settle
 from avow.engine.pulse import Pulse
 
 BATCH_MAX = 256
 QUEUE_MAX = 20_000
-ATTEMPTS = 4
-_PAUSE_S = 0.05
-_FOLD_MAX = 50_000
+_CROWD = 4
+_GATHER_S = 0.001
 T = TypeVar("T")
+Errand = Callable[[], None]
 
 
-class Store(Protocol):
-    """A database that gives one writing transaction at a time."""
+@dataclass(slots=True)
+class _Attached:
+    """What the writer keeps while it works in an event loop."""
 
-    def transaction(self) -> AbstractContextManager[Connection]:
-        """Run the body in one transaction: committed at its end, undone if it raises."""
-        ...
-
-    def reader(self) -> AbstractContextManager[Connection]:
-        """Give a connection that reads one consistent state and writes nothing."""
-        ...
-
-
-class Notary(Protocol):
-    """Whoever anchors what was committed; see `avow.adapters.notary`."""
-
-    def admit(self, head: Head, coming: int) -> None:
-        """Raise if so many more entries would leave too long a tail unanchored."""
-        ...
-
-    def committed(self, head: Head) -> None:
-        """Take note of a commit; must not raise."""
-        ...
-
-    def rest(self, head: Head) -> float:
-        """Anchor what is due, and return how many seconds may pass until the next look."""
-        ...
-
-    def leave(self, head: Head) -> None:
-        """Anchor what is left, at the end; must not raise."""
-        ...
-
-
-class NoNotary:
-    """Anchors nothing: for tools that only read or that run for a moment."""
-
-    def admit(self, head: Head, coming: int) -> None:
-        """Admit everything."""
-
-    def committed(self, head: Head) -> None:
-        """Do nothing."""
-
-    def rest(self, head: Head) -> float:
-        """Be never due."""
-        del head
-        return 3600.0
-
-    def leave(self, head: Head) -> None:
-        """Do nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """What one commit held, for whoever watches: entries, commands, how long it took."""
-
-    entries: tuple[Entry, ...]
-    commands: int
-    seconds: float
-    attempts: int
-
-
-class _UnwrittenError(Exception):
-    """What waited could not be written, before any commit."""
-
-
-Answered = tuple[Settle, Any, BaseException | None]
+    loop: asyncio.AbstractEventLoop
+    inline: bool
+    waiting: list[Waiting]
+    is_busy: bool = False
 
 
 class Writer:
-    """One thread that commits for everybody; the `Writing` and `Reading` of the engine's ports.
-
-    `deliver` runs the answers of a whole batch, in this thread unless told otherwise: a server sets
-    it so that its event loop is woken once for all of them.
-    """
+    """One writer over a store; the `Writing` and `Reading` of the engine's ports."""
 
     def __init__(self, store: Store, memory: Memory, notary: Notary | None = None) -> None:
         self._store = store
-        self._memory = memory
-        self._notary: Notary = NoNotary() if notary is None else notary
-        self.deliver: Callable[[Callable[[], None]], object] = lambda run: run()
-        self.watch: Callable[[Commit], None] = lambda _: None
-        self._waiting: queue.SimpleQueue[tuple[Command[Any], Settle] | None] = queue.SimpleQueue()
-        # Stands for no command: what is done between commits on demand.
-        self._errand: Command[Any] = lambda _: None
+        self._committer = Committer(store, memory, notary)
+        self._waiting: queue.SimpleQueue[Waiting | Errand | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        self._head = self._begun()
+        self._attached: _Attached | None = None
         self._thread = threading.Thread(target=self._run, name="avow-writer", daemon=True)
         self._thread.start()
 
     @property
     def size(self) -> int:
         """Return how many entries the journal had at the last look."""
-        return self._head.position
+        return self._committer.head.position
 
     @property
     def pulse(self) -> Pulse:
         """Return the pulse; only to be looked at from another thread, never changed."""
-        return self._memory.pulse
+        return self._committer.memory.pulse
+
+    def watch(self, told: Callable[[Commit], None]) -> None:
+        """Tell somebody of every commit, in whatever thread it was concluded."""
+        self._committer.watch = told
+
+    def attach(self, loop: asyncio.AbstractEventLoop, *, inline: bool) -> None:
+        """Work for an event loop from now on; only in its thread may commands be submitted.
+
+        `inline` runs the commands in the loop itself: for a database in this process, whose
+        statements take microseconds. Otherwise they run in the thread as before.
+        """
+        self._attached = _Attached(loop, inline, [])
+
+    def detach(self) -> None:
+        """Work in the thread again, once nothing waits any more."""
+        attached, self._attached = self._attached, None
+        if attached is not None:
+            left, attached.waiting = attached.waiting, []
+            for each in left:
+                self._waiting.put(each)
 
     def submit(self, command: Command[Any], settle: Settle) -> None:
         """Queue a command; `settle` gets its answer after the commit, or the error."""
+        attached = self._attached
+        if attached is not None:
+            self._submit_attached(attached, command, settle)
+            return
         with self._lock:
             if self._closed:
                 settle(None, FaultError("store.unavailable"))
@@ -155,21 +120,32 @@ class Writer:
             else:
                 future.set_exception(error)
 
-        self.submit(command, settle)
+        attached = self._attached
+        if attached is None:
+            self.submit(command, settle)
+        else:
+            attached.loop.call_soon_threadsafe(self.submit, command, settle)
         return future
 
     def call(self, command: Command[T], *, timeout_s: float = 60) -> T:
-        """Run a command and wait for its answer."""
+        """Run a command and wait for its answer; not in the thread of an attached loop."""
         return self.future(command).result(timeout_s)
 
     def anchor_now(self) -> None:
         """Have everything that was committed anchored now, as far as that is possible."""
-        self.call(self._errand)
+        done = threading.Event()
+
+        def errand() -> None:
+            self._committer.notary.leave(self._committer.head)
+            done.set()
+
+        self._waiting.put(errand)
+        done.wait()
 
     def read(self, query: Callable[[StoreView], T]) -> T:
         """Run a query on one consistent state and return its answer."""
         with self._store.reader() as connection:
-            return query(StoreView(connection, self._memory))
+            return query(StoreView(connection, self._committer.memory))
 
     def close(self) -> None:
         """Finish what is queued, anchor it and stop; later commands are refused."""
@@ -179,37 +155,21 @@ class Writer:
                 self._waiting.put(None)
         self._thread.join()
 
-    def _begun(self) -> Head:
-        """Read the head, and what the pulse must know of the time before."""
-        with self._store.reader() as connection:
-            view = StoreView(connection, self._memory)
-            head = journal.head(connection, self._memory.tenant)
-            self._fold(connection, max(0, head.position - _FOLD_MAX))
-            for agent, means, opened_ms in view.breakers.listed():
-                self._memory.pulse.opened(agent, means, at_ms=opened_ms)
-        return head
-
-    def _fold(self, connection: Connection, after: int) -> None:
-        while found := journal.entries(connection, self._memory.tenant, after=after):
-            self._memory.pulse.fold(json.loads(entry.body) for entry in found)
-            after = found[-1].position
-
     def _run(self) -> None:
         ended = False
+        committer = self._committer
         while not ended:
-            batch = self._taken(self._notary.rest(self._head))
-            ended = None in batch
-            waiting = [each for each in batch if each is not None]
-            commands = [each for each in waiting if each[0] is not self._errand]
-            if commands:
-                self._answer(commands)
-            for command, settle in waiting:
-                if command is self._errand:
-                    self._notary.leave(self._head)
-                    settle(None, None)
-        self._notary.leave(self._head)
+            taken = self._taken(committer.notary.rest(committer.head))
+            ended = None in taken
+            batch = [each for each in taken if isinstance(each, tuple)]
+            if batch:
+                _settle(committer.attempt(batch))
+            for errand in taken:
+                if callable(errand):
+                    errand()
+        committer.notary.leave(committer.head)
 
-    def _taken(self, wait_s: float) -> list[tuple[Command[Any], Settle] | None]:
+    def _taken(self, wait_s: float) -> "list[Waiting | Errand | None]":
         try:
             batch = [self._waiting.get(timeout=wait_s)]
         except queue.Empty:
@@ -218,110 +178,67 @@ class Writer:
             batch.append(self._waiting.get())
         return batch
 
-    def _answer(self, batch: list[tuple[Command[Any], Settle]]) -> None:
-        answers = self._attempted(batch)
+    def _submit_attached(self, attached: _Attached, command: Command[Any], settle: Settle) -> None:
+        if len(attached.waiting) >= QUEUE_MAX:
+            settle(None, RefusedError("queue.full", "too many declarations wait"))
+            return
+        attached.waiting.append((command, settle))
+        if not attached.is_busy:
+            attached.is_busy = True
+            # At the end of this turn of the loop: whoever else asks in it shares the commit.
+            attached.loop.call_soon(self._begin, attached)
 
-        def settle_all() -> None:
-            for settle, answer, failed in answers:
-                settle(answer, failed)
+    def _begin(self, attached: _Attached) -> None:
+        """Begin the next batch, in the loop."""
+        batch = attached.waiting[:BATCH_MAX]
+        del attached.waiting[:BATCH_MAX]
+        prepared = self._prepared(batch) if attached.inline else None
+        if prepared is None:
+            # Somebody else writes just now, or something is wrong: the thread can wait and retry.
+            self._waiting.put(lambda: self._finish(attached, self._committer.attempt(batch)))
+        else:
+            self._waiting.put(lambda: self._finish(attached, self._concluded(batch, prepared)))
 
-        self.deliver(settle_all)
-
-    def _attempted(self, batch: list[tuple[Command[Any], Settle]]) -> list[Answered]:
+    def _prepared(self, batch: list[Waiting]) -> Prepared | None:
+        committer = self._committer
+        if not committer.notary.has_room(committer.head, len(batch)):
+            # The anchor has to be written first, and the loop does not wait for a disk.
+            return None
         try:
-            self._notary.admit(self._head, len(batch))
-            return self._committed(batch)
-        except _UnwrittenError:
-            if len(batch) > 1:
-                # Something in it cannot be written: found by trying one by one.
-                return [answer for each in batch for answer in self._attempted([each])]
-            return [(settle, None, FaultError("store.unavailable")) for _, settle in batch]
+            return committer.prepare(batch, patient=False)
+        except Exception:  # noqa: BLE001 - nothing was committed; the thread meets it again
+            return None
+
+    def _concluded(self, batch: list[Waiting], prepared: Prepared) -> list[Answered]:
+        """Commit what was prepared, in the thread."""
+        try:
+            prepared.commit()
         except Exception as error:  # noqa: BLE001 - nothing was committed, so nobody may be told so
-            failure = error if isinstance(error, FaultError) else FaultError("store.unavailable")
-            failure.__cause__ = error if failure is not error else error.__cause__
-            return [(settle, None, failure) for _, settle in batch]
+            return failed(batch, error)
+        self._committer.conclude(prepared)
+        return prepared.answers
 
-    def _committed(self, batch: list[tuple[Command[Any], Settle]]) -> list[Answered]:
-        for attempt in range(1, ATTEMPTS + 1):
-            work, began = None, time.perf_counter()
-            try:
-                with self._store.transaction() as connection:
-                    work = self._work(connection)
-                    answers = [(settle, *_executed(command, work)) for command, settle in batch]
-                    _written(work)
-            except UnknownCommitError:
-                if work is None or not self._stands(work):
-                    if attempt == ATTEMPTS:
-                        raise
-                    continue
-            except RetryableError:
-                if attempt == ATTEMPTS:
-                    raise
-                time.sleep(_PAUSE_S * attempt)
-                continue
-            self._concluded(
-                work,
-                Commit(
-                    tuple(work.journal.entries), len(batch), time.perf_counter() - began, attempt
-                ),
-            )
-            return answers
-        raise AssertionError("unreachable: the last attempt returns or raises")
+    def _finish(self, attached: _Attached, answers: list[Answered]) -> None:
+        """Hand the answers to the loop, and have it begin the next batch."""
 
-    def _work(self, connection: Connection) -> Work:
-        work = Work(connection, self._memory)
-        if work.journal.head.position != self._head.position:
-            # Another process wrote since: what it did is folded in before anybody looks.
-            self._fold(connection, self._head.position)
-            self._head = work.journal.head
-        return work
+        def finish() -> None:
+            _settle(answers)
+            if not attached.waiting:
+                attached.is_busy = False
+            elif len(answers) < _CROWD:
+                self._begin(attached)
+            else:
+                # Those who were just answered may have more to say: a commit costs the same for
+                # many, so it is worth the moment.
+                attached.loop.call_later(_GATHER_S, self._begin, attached)
 
-    def _concluded(self, work: Work, commit: Commit) -> None:
-        self._memory.conclusions.update(work.verdicts.fresh_said)
-        if len(self._memory.conclusions) > _FOLD_MAX:
-            self._memory.conclusions.clear()
-        self._head = work.journal.head
-        self._notary.committed(self._head)
-        self.watch(commit)
-
-    def _stands(self, work: Work) -> bool:
-        """Return whether a commit whose answer was lost is there: the chain holds its last hash."""
-        if not work.journal.entries:
-            # Nothing was written, so nothing can be missing.
-            return True
-        head = work.journal.head
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                with self._store.reader() as connection:
-                    now = journal.head(connection, self._memory.tenant)
-                    if now.position < head.position:
-                        return False
-                    found = journal.hash_at(connection, self._memory.tenant, head.position)
-                    return found == head.hash
-            except FaultError:
-                if attempt == ATTEMPTS:
-                    raise
-                time.sleep(_PAUSE_S * attempt)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+        try:
+            attached.loop.call_soon_threadsafe(finish)
+        except RuntimeError:
+            # The loop is closed, so nobody waits in it any more; what was committed stays.
+            _settle(answers)
 
 
-def _written(work: Work) -> None:
-    """Write what waits; where that fails for good it is said apart, for nothing is committed."""
-    try:
-        work.finish()
-    except RetryableError:
-        raise
-    except FaultError as error:
-        raise _UnwrittenError from error
-
-
-def _executed(command: Command[Any], work: Work) -> tuple[Any, BaseException | None]:
-    try:
-        return work.run(command), None
-    except FaultError as error:
-        if error.code.startswith("store."):
-            # The store itself failed: the whole transaction is in doubt.
-            raise
-        return None, error
-    except Exception as error:  # noqa: BLE001 - it is undone and handed to the one who asked
-        return None, error
+def _settle(answers: list[Answered]) -> None:
+    for settle, answer, error in answers:
+        settle(answer, error)

@@ -16,10 +16,12 @@ from typing import Annotated
 
 import typer
 
-from avow.channels.cli import console, policy
+from avow.channels.cli import console, journal, policy
+from avow.channels.cli.copies import backup, restore
 from avow.channels.cli.drill import drill
 from avow.channels.cli.evaluate import evaluate
 from avow.channels.cli.examine import conformance, doctor, settings
+from avow.channels.cli.registry import agents, people
 from avow.channels.cli.up import up
 from avow.core.codes import Family
 from avow.core.errors import AvowError, FaultError
@@ -58,9 +60,15 @@ def everywhere(
     """Answer what needs no command."""
 
 
-for command in (up, evaluate, drill, conformance, settings, doctor):
+for command in (up, evaluate, drill, backup, restore, conformance, settings, doctor):
     app.command()(command)
-app.add_typer(policy.app, name="policy")
+for name, group in (
+    ("agents", agents),
+    ("people", people),
+    ("journal", journal.app),
+    ("policy", policy.app),
+):
+    app.add_typer(group, name=name)
 
 
 def run(arguments: Sequence[str], desk: Callable[[], Desk]) -> int:

@@ -4,8 +4,15 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from avow.channels.cli import console
-from avow.channels.cli.options import EXIT_NOT_HELD, JsonFlag, desk
+from avow.channels.cli import console, progress
+from avow.channels.cli.options import (
+    EXIT_NOT_HELD,
+    DataFolder,
+    JsonFlag,
+    StoreUrl,
+    desk,
+    placed,
+)
 from avow.engine.conformance import Register, Status
 from avow.engine.doctor import State
 
@@ -41,14 +48,18 @@ def settings(call: typer.Context, as_json: JsonFlag = False) -> None:
     out.print(Padding(Text(told, style="dim"), (1, 0, 0, 0)))
 
 
-def doctor(call: typer.Context, as_json: JsonFlag = False) -> int:
+def doctor(
+    call: typer.Context, data: DataFolder = None, store: StoreUrl = None, as_json: JsonFlag = False
+) -> int:
     """Examine this installation and say what to do about anything that is wrong.
 
-    Exit code 1 if something is bad.
+    Nothing in the store is changed; backup and restore are rehearsed in a temporary folder. Exit
+    code 1 if something is bad.
 
     Example: `avow doctor`
     """
-    checks = desk(call).doctor()
+    with progress.shown("examining") as tell:
+        checks = desk(call).doctor(placed(data, store), tell)
     if as_json:
         keys = ("name", "state", "detail", "hint")
         console.print_json([{key: getattr(check, key) for key in keys} for check in checks])

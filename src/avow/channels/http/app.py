@@ -3,6 +3,7 @@
 Both are described in one OpenAPI document.
 """
 
+import json
 from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
@@ -22,11 +23,19 @@ from avow.dialects.irl import document
 
 _TITLE = "Avow"
 _SUMMARY = "Agents declare before they act; Avow judges what they declare."
-_DOC_KINDS = {
-    "missing": "field.missing",
-    "extra_forbidden": "field.unknown",
-    "literal_error": "field.unknown_value",
+# The framework's kinds of error that are not simply a wrong type, with our own words.
+_KINDS = {
+    "missing": ("field.missing", "is required"),
+    "extra_forbidden": ("field.unknown", "is not a field of this address"),
+    "literal_error": ("field.unknown_value", "is not one of the values there are"),
+    "string_too_long": ("field.out_of_range", "is too long"),
+    "string_too_short": ("field.out_of_range", "is too short"),
+    "too_long": ("field.out_of_range", "has too many entries"),
+    "greater_than_equal": ("field.out_of_range", "is too small"),
+    "less_than_equal": ("field.out_of_range", "is too large"),
+    "json_invalid": ("declaration.not_json", "is not JSON"),
 }
+_WRONG_TYPE = ("field.wrong_type", "has the wrong type; /openapi.json has every shape")
 
 
 def build(
@@ -37,7 +46,9 @@ def build(
     size_bytes_max: int,
 ) -> Front:
     """Return the application of one server."""
-    behind = FastAPI(title=_TITLE, docs_url=None, redoc_url=None, openapi_url=None)
+    behind = FastAPI(
+        title=_TITLE, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
     front = Front(
         house.service,
         behind,
@@ -78,7 +89,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
     )
     schemas = made.setdefault("components", {}).setdefault("schemas", {})
-    record = document.schema()
+    record = _placed(document.schema())
     schemas |= record.pop("$defs", {})
     schemas["Record"] = record
     schemas["Problem"] = shapes.Problem.model_json_schema(
@@ -91,6 +102,13 @@ def describe(app: FastAPI) -> dict[str, Any]:
         made["paths"][path] = {"post": _operation(path, summary)}
     made["paths"] = dict(sorted(made["paths"].items()))
     return made
+
+
+def _placed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema whose references point to where OpenAPI keeps schemas."""
+    text = json.dumps(schema).replace('"#/$defs/', '"#/components/schemas/')
+    moved: dict[str, Any] = json.loads(text)
+    return moved
 
 
 _HOT = {
@@ -151,12 +169,11 @@ def _handle(app: FastAPI, front: Front) -> None:
         found = [
             Problem(
                 ".".join(str(part) for part in one["loc"][1:])[:200],
-                _DOC_KINDS.get(one["type"], "field.wrong_type"),
-                str(one["msg"]).replace("Input should be", "expected")[:200],
+                *_KINDS.get(one["type"], _WRONG_TYPE),
             )
             for one in error.errors()
         ]
-        return answer(asked, MalformedError("asked.invalid", found))
+        return answer(asked, MalformedError("request.invalid", found))
 
     @app.exception_handler(HTTPException)
     async def framework(asked: Request, error: HTTPException) -> Response:
@@ -167,8 +184,8 @@ def _handle(app: FastAPI, front: Front) -> None:
             case 404:
                 return answer(asked, RefusedError("http.not_found", f"nothing at `{path}`"))
             case _:
-                problem = Problem("", "asked.unreadable", "the request cannot be read")
-                return answer(asked, MalformedError("asked.unreadable", [problem]))
+                problem = Problem("", "request.unreadable", "the request cannot be read")
+                return answer(asked, MalformedError("request.unreadable", [problem]))
 
     @app.exception_handler(Exception)
     async def unforeseen(asked: Request, error: Exception) -> Response:

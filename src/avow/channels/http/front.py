@@ -36,6 +36,7 @@ STATUS = {
     Outcome.DENY.name: 403,
 }
 _OK = 200
+_HOSTS_KEPT = 64
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _TRACE = re.compile(rb"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 _PORT = re.compile(r":[0-9]{1,5}$")
@@ -78,6 +79,7 @@ class Front:
         self._behind = behind
         self._telemetry = telemetry
         self._hosts = LOOPBACK | {host.lower() for host in hosts}
+        self._known_hosts: set[bytes] = set()
         self._origins = frozenset(origins)
         self._size_max = size_bytes_max
         self._hot: dict[str, Hot] = {
@@ -100,7 +102,7 @@ class Front:
             self._admit(headers)
             hot = self._hot.get(path)
             if hot is None:
-                await self._behind(scope, receive, sending)
+                await self._behind(scope, _bounded(receive, self._size_max), sending)
             else:
                 _check_method(scope["method"], path)
                 status, body = await hot(self, Asked(headers, receive, trace_id))
@@ -140,9 +142,9 @@ class Front:
 
     def _admit(self, headers: dict[bytes, bytes]) -> None:
         """Refuse a request for another host or from another origin's page."""
-        host = _PORT.sub("", headers.get(b"host", b"").decode("latin-1").lower())
-        if host not in self._hosts:
-            raise RefusedError("http.host", f"this server does not answer for `{host[:80]}`")
+        given = headers.get(b"host", b"")
+        if given not in self._known_hosts:
+            self._check_host(given)
         origin = headers.get(b"origin")
         if origin is None:
             return
@@ -150,6 +152,14 @@ class Front:
         own = named.partition("://")[2] == headers[b"host"].decode("latin-1")
         if not own and named not in self._origins:
             raise RefusedError("http.origin", f"`{named[:80]}` is not an origin of ours")
+
+    def _check_host(self, given: bytes) -> None:
+        host = _PORT.sub("", given.decode("latin-1").lower())
+        if host not in self._hosts:
+            raise RefusedError("http.host", f"this server does not answer for `{host[:80]}`")
+        # Few spellings are in use; whoever sends endless ones is looked at each time.
+        if len(self._known_hosts) < _HOSTS_KEPT:
+            self._known_hosts.add(given)
 
     async def principal(self, headers: dict[bytes, bytes], trace_id: str) -> Principal:
         """Return who is asking, or raise."""
@@ -280,6 +290,22 @@ class Sending:
             trace = (b"x-trace-id", self._trace_id.encode("ascii"))
             message = {**message, "headers": [*given, *safe, trace]}
         await self._send(message)
+
+
+def _bounded(receive: Receive, size_max: int) -> Receive:
+    """Return a `receive` that gives no more of a body than is admitted."""
+    left = size_max
+
+    async def bounded() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            code = "declaration.too_large"
+            raise MalformedError(code, [Problem("", code, f"more than {size_max} bytes")])
+        return message
+
+    return bounded
 
 
 def _check_method(method: str, path: str) -> None:

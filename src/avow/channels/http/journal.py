@@ -26,6 +26,8 @@ from avow.engine.roster import demand
 _PAGE = 1000
 _KEEP_ALIVE_S = 5.0
 _COVERED_S = 3.0
+STREAMS_MAX = 256
+_DIGITS_MAX = 16
 _POSITION = Query(ge=0, le=2**53)
 
 
@@ -106,12 +108,20 @@ def events(house: House, who: Who) -> APIRouter:
     router = APIRouter(tags=["events"])
 
     @router.get("/v1/events")
-    async def follow(asked: Request, after: Annotated[int, _POSITION] = 0) -> StreamingResponse:
-        """Stream new entries as server-sent events; ids are positions of the journal."""
+    async def follow(
+        asked: Request, after: Annotated[int | None, _POSITION] = None
+    ) -> StreamingResponse:
+        """Stream entries as server-sent events, from now on or behind a position.
+
+        Ids are positions of the journal; `Last-Event-ID` goes before `after`.
+        """
         await who(asked)
-        last = asked.headers.get("last-event-id", "")
-        start = int(last) if last.isascii() and last.isdigit() and len(last) < 17 else after  # noqa: PLR2004 - positions have up to 16 digits
-        if not last and not after:
+        if house.streams.count >= STREAMS_MAX:
+            told = f"{STREAMS_MAX} streams of events are open already"
+            raise RefusedError("queue.full", told, retry_after_ms=5000)
+        last = _digits(asked.headers.get("last-event-id", ""))
+        start = after if last is None else last
+        if start is None:
             start = await house.service.look(lambda view: view.size())
         return StreamingResponse(_events(house, who, asked, start), media_type="text/event-stream")
 
@@ -120,6 +130,15 @@ def events(house: House, who: Who) -> APIRouter:
 
 async def _events(house: House, who: Who, asked: Request, after: int) -> AsyncIterator[bytes]:
     """Yield entries as they come; who was revoked meanwhile is shown nothing more."""
+    house.streams.count += 1
+    try:
+        async for part in _followed(house, who, asked, after):
+            yield part
+    finally:
+        house.streams.count -= 1
+
+
+async def _followed(house: House, who: Who, asked: Request, after: int) -> AsyncIterator[bytes]:
     service = house.service
     yield b"retry: 2000\n\n"
     while not (service.hub.is_stopping or await asked.is_disconnected()):
@@ -182,10 +201,16 @@ def _position(view: View, principal: Principal, what: str) -> int:
     if what.startswith("ver_"):
         return redeem.owned(view, principal, what).position
     demand(principal, Right.SEE_ALL)
-    position = int(what) if what.isascii() and what.isdigit() and len(what) < 17 else 0  # noqa: PLR2004 - positions have up to 16 digits
+    position = _digits(what) or 0
     if not 1 <= position <= view.size():
         raise RefusedError("journal.no_such_entry", f"there is no entry `{what[:40]}`")
     return position
+
+
+def _digits(text: str) -> int | None:
+    """Return the position that a text writes, or nothing."""
+    plain = text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX
+    return int(text) if plain else None
 
 
 def _consistency(view: View, first: int, second: int) -> list[bytes]:

@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from avow.channels.http import shapes
-from avow.core import canonical
+from avow.core import signing
 from avow.core.agent import Agent
-from avow.core.errors import RefusedError
+from avow.core.errors import FaultError, RefusedError
 from avow.core.policy import Policy
 from avow.core.principal import Person, Principal, Right
 from avow.core.words import Means
@@ -25,8 +25,14 @@ from avow.engine.roster import demand
 from avow.engine.service import WAIT_S_MAX, Service, Standing
 from avow.engine.telemetry import Telemetry
 
-PERMIT_DOMAIN = b"avow-permit-1\n"
 Who = Callable[[Request], Any]
+
+
+@dataclass(slots=True)
+class Streams:
+    """How many streams of events are open."""
+
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +47,7 @@ class House:
     ring: Callable[[], str]
     note: Callable[[], str]
     unanchored: Callable[[], int]
+    streams: Streams = field(default_factory=Streams)
 
 
 def verdicts(house: House, who: Who) -> APIRouter:
@@ -196,7 +203,7 @@ _TAIL_MAX = 1000
 def _in_force(view: View) -> Policy:
     found = view.policies.in_force()
     if found is None:
-        raise RefusedError("policy.none_in_force", "no policy was adopted yet")
+        raise FaultError("policy.none_in_force")
     return found
 
 
@@ -220,7 +227,7 @@ def _standing(standing: Standing) -> dict[str, Any]:
 
 def _permit(house: House, permitted: Permitted) -> shapes.Permit:
     content, signer = permitted.content(house.origin), house.signer()
-    signature = signer.sign(PERMIT_DOMAIN + canonical.encode(content))
+    signature = signer.sign(signing.permit_message(content))
     return shapes.Permit(
         permit=content,
         signature={

@@ -15,6 +15,7 @@ from typing import Any
 import uvicorn
 import uvloop
 
+from avow.channels.http.wire import GatheringProtocol
 from avow.core.errors import MalformedError, Problem
 
 _STOP_S = 8
@@ -45,7 +46,7 @@ def serve(  # noqa: PLR0913 - what a server is, and what it tells
         application,
         host=binding.host,
         port=binding.port,
-        http="httptools",
+        http=GatheringProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
