@@ -4,6 +4,7 @@ import itertools
 import json
 import secrets
 import socket
+import time
 
 import pytest
 
@@ -504,3 +505,58 @@ def test_other_spellings_of_an_address_are_not_it(served, path):
         f"Content-Length: {len(sent)}\r\n\r\n"
     )
     assert b" 404 " in raw(served, head.encode(), sent)
+
+
+def test_positions_beyond_the_end_are_simply_empty(admin):
+    """A page, an export or a stream behind the end of the journal gives nothing and no fault."""
+    page = admin.get("/v1/journal", params={"after": 10**9})
+    assert (page.status_code, page.json()["entries"]) == (200, [])
+    assert admin.get("/v1/journal/export", params={"after": 10**9}).text.count("\n") == 1
+
+
+def test_a_repeated_question_uses_up_its_key(admin):
+    """A key sent with a repetition of an open question belongs to that declaration from then on."""
+    gated = {**CASES[202][0], "session_id": secrets.token_hex(4)}
+    first = declare(admin, **gated).json()
+    headers = {"Idempotency-Key": secrets.token_hex(8)}
+    assert declare(admin, headers=headers, **gated).json() == first
+    other = declare(admin, headers=headers, **HARMLESS)
+    assert other.json()["code"] == "idempotency.mismatch"
+
+
+def test_nobody_is_read_before_they_are_known(anonymous):
+    """A body from nobody is not even looked at: 401, whatever it holds."""
+    for content in (b"{", b'{"id": 1}', b""):
+        assert anonymous.post("/v1/agents", content=content).status_code == 401
+
+
+def test_odd_names_in_addresses_are_unknown(admin, served):
+    """A NUL or another impossible id is not found, and harms nobody."""
+    for path in ("/v1/verdicts/%00", "/v1/verdicts/ver_%00/outcome", "/v1/agents/%00"):
+        method = "POST" if path.endswith("outcome") else "GET" if "verdicts" in path else "DELETE"
+        answer = admin.request(method, path, json={"ended": "done"})
+        assert answer.status_code == 404, path
+    twice = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n"
+    assert b" 400 " in raw(served, twice.encode())
+
+
+def test_names_of_our_own_are_taken(admin):
+    """Nobody can register as what the journal calls Avow's own doing."""
+    for name in ("console", "file"):
+        assert admin.post("/v1/agents", json={"id": name}).status_code == 422
+
+
+def test_a_head_without_an_end_is_cut_off(served):
+    """One header that never ends is refused after its bound, not gathered."""
+    host, port = served.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: ")
+        with pytest.raises(OSError):  # noqa: PT011 - whichever way the system says it is closed
+            drip(connection)
+
+
+def drip(connection):
+    """Send more and more, until somebody objects."""
+    for _ in range(200):
+        connection.sendall(b"x" * 65_536)
+        time.sleep(0.01)

@@ -344,11 +344,14 @@ def test_without_an_anchor_nothing_is_allowed_past_the_tail(tmp_path):
         blocked.unlink()
         blocked.mkdir()
         statuses = [declare(admin, **HARMLESS).status_code for _ in range(1010)]
-        refused = declare(admin, **HARMLESS)
-        assert (refused.status_code, refused.json()["code"]) == (503, "journal.unanchored")
-        ready = admin.get("/readyz").json()
-        assert 900 < ready["unanchored"] <= 1000
-        assert statuses.count(200) < 1000
+        refused = patiently(
+            lambda: declare(admin, **HARMLESS), lambda answer: answer.status_code == 503
+        )
+        assert refused.json()["code"] == "journal.unanchored"
+        assert statuses.count(200) <= 1000
+        # Not only in number: after some seconds nothing is accepted and the server says so.
+        ready = patiently(lambda: admin.get("/readyz"), lambda answer: answer.status_code == 503)
+        assert ready.json()["code"] == "journal.unanchored"
         blocked.rmdir()
         blocked.write_bytes(kept)
         patiently(lambda: declare(admin, **HARMLESS).status_code, lambda status: status == 200)
@@ -445,3 +448,45 @@ def test_logs_are_json_with_the_trace_and_without_secrets(tmp_path):
 def test_no_acknowledged_verdict_is_lost_when_the_server_is_killed():
     """Killed again and again under load, every answered verdict is in the journal that verifies."""
     assert server_kills.survive(1, 4) > 10
+
+
+def test_a_revoked_admin_administers_nothing(tmp_path):
+    """Revoked by another process, an admin whose key is still remembered can add nobody."""
+    with running(tmp_path) as (_, admin):
+        key = admin.post("/v1/people", json={"id": "mallory", "roles": ["admin"]}).json()["key"]
+        theirs = {"Authorization": f"Bearer {key}"}
+        assert admin.get("/v1/people", headers=theirs).status_code == 200
+        command = [sys.executable, "-m", "avow", "people", "revoke", "mallory"]
+        done = subprocess.run(
+            [*command, "--data", str(tmp_path)], check=False, capture_output=True, timeout=60
+        )
+        assert done.returncode == 0
+        for path, wanted in (
+            ("/v1/people", {"id": "sleeper", "roles": ["admin"]}),
+            ("/v1/agents", {"id": "sleeper-agent"}),
+            ("/v1/journal/erase", {"position": 1}),
+        ):
+            refused = admin.post(path, json=wanted, headers=theirs)
+            assert (refused.status_code, refused.json()["code"]) == (401, "auth.revoked")
+
+
+def test_a_simulation_knows_of_open_breakers(tmp_path):
+    """What would be denied because a breaker is open is simulated so."""
+    write = {"type": "write", "target_environment": "local"}
+    with running(tmp_path, environment={"AVOW_BREAKER_CHANGE_MOST": "1"}) as (_, admin):
+        assert [declare(admin, **write).status_code for _ in range(2)] == [200, 403]
+        said = admin.post("/v1/simulate", content=body(record(**write))).json()
+        assert said["policy_triggered"] == "POL-910: breaker-open"
+
+
+def test_one_principal_cannot_take_all_streams(tmp_path):
+    """Each principal has so many streams of events, and others still get theirs."""
+    with running(tmp_path) as (served, admin), contextlib.ExitStack() as stack:
+        key = {"Authorization": f"Bearer {agent_key(admin, 'agent-1')}"}
+        client = stack.enter_context(httpx.Client(base_url=served.address, timeout=20))
+        for _ in range(8):
+            stack.enter_context(client.stream("GET", "/v1/events", headers=key))
+        refused = client.get("/v1/events", headers=key)
+        assert (refused.status_code, refused.json()["code"]) == (429, "queue.full")
+        with admin.stream("GET", "/v1/events", params={"after": 0}) as stream:
+            assert lines_of(stream, 1)

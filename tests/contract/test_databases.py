@@ -402,7 +402,7 @@ class Proxy:
     def _up(self, client, server):
         with contextlib.suppress(OSError):
             while data := client.recv(65536):
-                self._caught |= self.armed and b"COMMIT" in data
+                self._caught |= self.armed and b"COMMIT\x00" in data
                 server.sendall(data)
             server.shutdown(socket.SHUT_RDWR)
 

@@ -10,7 +10,8 @@ from avow.core import agent
 from avow.core.agent import Agent
 from avow.core.errors import FaultError
 from avow.core.principal import Principal, Role
-from avow.core.words import Outcome, Trust
+from avow.core.rate import Limit
+from avow.core.words import Means, Outcome, Trust
 from avow.engine.conclusions import Conclusions
 from avow.engine.declare import ENTROPY_BYTES, Declare
 from avow.engine.judgement import Judge
@@ -147,3 +148,23 @@ def test_a_key_is_known_by_its_beginning_and_stored_as_a_digest():
     assert agent.key_digest(made) != agent.key_digest(made + "x")
     with pytest.raises(AssertionError):
         agent.key(b"short")
+
+
+def test_a_trip_that_was_not_committed_never_was(store, default, monkeypatch):
+    """Where the commit fails, the breaker's memory goes back with it, and the next try trips it."""
+    writer = stores.writer(store, read=Limit(most=1, window_ms=60_000, quiet_ms=60_000))
+    digest = agent.key_digest("avow_boss")
+    writer.call(AddPerson(by="test", person_id="boss", roles=ADMIN.roles, key_digest=digest))
+    assert do(writer, declared(default, 1)).kept.outcome == "ALLOW"
+
+    def full(_self):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(JournalAppender, "flush", full)
+        with pytest.raises(FaultError):
+            do(writer, declared(default, 2))
+    assert not writer.pulse.is_open("agent-1", Means.READ, now_ms=do(writer, lambda w: w.now_ms()))
+    assert do(writer, declared(default, 3)).kept.outcome == "DENY"
+    assert [one[0] for one in writer.read(lambda view: view.breakers.listed())] == ["agent-1"]
+    writer.close()

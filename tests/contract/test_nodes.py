@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import threading
 import time
 
 import httpx
@@ -9,8 +10,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from avow.adapters.store.postgres import PostgresStore
 from avow.clients.verifier import verify
-from tests import serving
+from avow.core.errors import FaultError
+from tests import serving, stores
 from tests.records import body, record
 
 HARMLESS = {"type": "read", "target_environment": "local"}
@@ -118,3 +121,29 @@ def test_without_the_database_nothing_is_allowed(tmp_path, server, address):
             assert time.monotonic() < ends
         export = one.get("/v1/journal/export").content.splitlines(keepends=True)
         assert verify(export).problems == []
+
+
+def test_what_the_database_refuses_fails_alone(address):
+    """A command with what PostgreSQL cannot hold fails by itself, and its neighbours pass."""
+    store = PostgresStore(address)
+    writer = stores.writer(store)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(work):
+        begun.set()
+        go_on.wait(10)
+        return work.journal.append({"kind": "slow"}).position
+
+    def good(work):
+        return work.journal.append({"kind": "good"}).position
+
+    first = writer.future(slow)
+    begun.wait(10)
+    asked = [writer.future(c) for c in (good, lambda work: work.verdicts.find("a\0b"), good)]
+    go_on.set()
+    assert first.result(timeout=20) == 1
+    with pytest.raises(FaultError):
+        asked[1].result(timeout=20)
+    assert [asked[n].result(timeout=20) for n in (0, 2)] == [2, 3]
+    writer.close()
+    store.close()

@@ -46,7 +46,8 @@ class AnchorFile:
     def text(self) -> str:
         """Return all notes; an empty text if there is no file."""
         try:
-            return self.path.read_text(encoding="utf-8")
+            # What is no text is no note either, and verification says so.
+            return self.path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return ""
 

@@ -21,6 +21,7 @@ TAIL_MAX = 1000
 _TAIL_DUE = 500
 _WAIT_S = 1.0
 _IDLE_S = 3600.0
+_TOLERATED_S = 5.0
 # A command writes one entry, and at times one more about a breaker.
 _ENTRIES_EACH = 2
 
@@ -75,11 +76,22 @@ class Notary:
         self._clock = clock
         self._told = told
         self._since: float | None = None
+        self._failing_since: float | None = None
         self.anchored = anchored
 
     def has_room(self, head: Head, coming: int) -> bool:
-        """Return whether so many more commands leave the unanchored tail short enough."""
-        return head.position - self.anchored + coming * _ENTRIES_EACH <= TAIL_MAX
+        """Return whether so many more commands leave the unanchored tail short enough.
+
+        Short in time as well: where anchoring has failed for a while, there is no room at all.
+        """
+        tail = head.position - self.anchored + coming * _ENTRIES_EACH
+        return tail <= TAIL_MAX and not self.is_failing
+
+    @property
+    def is_failing(self) -> bool:
+        """Return whether the anchor could not be written for longer than is tolerated."""
+        since = self._failing_since
+        return since is not None and time.monotonic() - since > _TOLERATED_S
 
     def admit(self, head: Head, coming: int) -> None:
         """Make room for so many more commands, or raise if the anchor cannot be written."""
@@ -114,11 +126,12 @@ class Notary:
             signer = self._signer()
             note = attested(head, self._origin, self._clock.now_ms(), signer).written()
             self._anchor.append(note)
-        except (OSError, FaultError):
+        except Exception:  # noqa: BLE001 - whatever it was, the writer's thread goes on
             self._since = time.monotonic()
+            self._failing_since = self._failing_since or self._since
             self._told(head.position, "", False)  # noqa: FBT003 - see the class
             return False
-        self.anchored, self._since = head.position, None
+        self.anchored, self._since, self._failing_since = head.position, None, None
         self._told(head.position, note, True)  # noqa: FBT003 - see the class
         return True
 

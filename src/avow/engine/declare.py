@@ -85,6 +85,8 @@ class Declare:
         verdict = assess(self.intent, situation, assessors=self.assessors)
         # record
         if verdict.outcome is Outcome.GATE and (open_one := self._waiting(transaction, now_ms)):
+            # Its key and its signature are used up all the same.
+            self._remember(transaction, open_one.kept.id, now_ms)
             return open_one
         return self._recorded(transaction, verdict, now_ms)
 
@@ -209,7 +211,8 @@ class Declare:
             "relaxed": bool(verdict.policy.relaxes),
             "rules": [finding.id for finding in verdict.findings],
             "score": verdict.score,
-            "signature": self.checked.signature.value,
+            # As it was judged: a key may have been exchanged since it was checked.
+            "signature": (verdict.cases[0] if verdict.cases else self.checked).signature.value,
             "trust": [case.trust.word for case in verdict.cases],
             "verdict": verdict_id,
         }

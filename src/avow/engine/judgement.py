@@ -19,6 +19,7 @@ from avow.core.errors import MalformedError, Problem
 from avow.core.intent import Intent, seal
 from avow.core.inventory import EMPTY, Inventory
 from avow.core.policy import Policy
+from avow.core.rate import Tripped
 from avow.core.situation import Situation
 from avow.core.verdict import Verdict
 from avow.core.words import Signature, Trust
@@ -46,6 +47,7 @@ class Vouched:
     trust: Trust | None = None
     signature: Signature = Signature.ABSENT
     inventory: Inventory = EMPTY
+    tripped: tuple[Tripped, ...] = ()
 
 
 NOTHING_VOUCHED = Vouched()
@@ -94,6 +96,7 @@ class Judge:
             registered_trust=vouched.trust,
             signature=vouched.signature,
             inventory=vouched.inventory,
+            tripped=vouched.tripped,
         )
         return assess(intent, situation, assessors=self._assessors)
 

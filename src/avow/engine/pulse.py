@@ -26,6 +26,8 @@ class Pulse:
         self._limits = limits
         self._breakers: OrderedDict[tuple[str, Means], Breaker] = OrderedDict()
         self._open: dict[tuple[str, Means], int] = {}
+        # What was before each change that is not committed yet, to go back to.
+        self._undone: list[tuple[tuple[str, Means], Breaker]] = []
 
     def limit(self, means: Means) -> Limit:
         """Return the limit for a kind of effect."""
@@ -61,6 +63,20 @@ class Pulse:
         breaker = self._breakers.get((agent, means)) or Breaker()
         return breaker.position(self._limits[means], now_ms=now_ms) is Position.OPEN
 
+    def mark(self) -> int:
+        """Return how far the transaction has come, to go back to."""
+        return len(self._undone)
+
+    def back(self, mark: int) -> None:
+        """Undo what was counted since the mark: its transaction was not committed."""
+        while len(self._undone) > mark:
+            key, before = self._undone.pop()
+            self._put(key, before)
+
+    def settle(self) -> None:
+        """Take everything that was counted as committed."""
+        self._undone.clear()
+
     def fold(self, bodies: Iterable[Mapping[str, Any]]) -> None:
         """Fold in entries that somebody else wrote, in order."""
         for body in bodies:
@@ -76,6 +92,10 @@ class Pulse:
                     pass
 
     def _keep(self, key: tuple[str, Means], breaker: Breaker) -> None:
+        self._undone.append((key, self._breakers.get(key) or Breaker()))
+        self._put(key, breaker)
+
+    def _put(self, key: tuple[str, Means], breaker: Breaker) -> None:
         self._breakers[key] = breaker
         self._breakers.move_to_end(key)
         if breaker.opened_ms is None:

@@ -7,7 +7,9 @@ Clauses: ICNLI-14.1.02.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from avow.core import agent as agents
 from avow.core import did as dids
@@ -18,6 +20,7 @@ from avow.core.words import TRUST, Trust
 from avow.engine.ports import Transaction
 
 # What an id may be made of: it stands in addresses, tables and logs.
+RESERVED = frozenset({"console", "file", "rate", "time"})
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
 
 
@@ -137,6 +140,23 @@ class RevokePerson:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByAdmin:
+    """A command that only an admin may give, asked of the registry in its own transaction."""
+
+    principal: Principal
+    command: Callable[[Transaction], Any]
+
+    def __call__(self, transaction: Transaction) -> Any:
+        """Execute it, or raise if the principal is no admin any more."""
+        person = transaction.people.find(self.principal.id)
+        if person is None or person.revoked_ms is not None:
+            raise RefusedError("auth.revoked", f"the key of `{self.principal.id}` was revoked")
+        if Role.ADMIN not in person.roles:
+            raise RefusedError("auth.forbidden", f"`{self.principal.id}` is no admin")
+        return self.command(transaction)
+
+
 def fresh_key(entropy: bytes) -> tuple[str, str]:
     """Return a fresh key, to be shown once, and what is kept of it."""
     made = agents.key(entropy)
@@ -181,6 +201,8 @@ def principal_of(found: Agent | Person) -> Principal:
 
 
 def _id_problems(path: str, given: str) -> list[Problem]:
+    if given in RESERVED:
+        return [Problem(path, "field.out_of_range", f"`{given}` stands for Avow's own doing")]
     if _ID.fullmatch(given):
         return []
     message = "expected letters, digits and . _ : @ / -, at most 128 of them"

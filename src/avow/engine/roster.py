@@ -45,6 +45,7 @@ class Roster:
         """Return the principal that a key belongs to, or raise."""
         if known := self.remembered(key):
             return known
+        _check_shape(key)
         # Whoever asks for the same key meanwhile waits for the one look that is under way.
         looking = self._looking.get(key)
         if looking is None:
@@ -86,17 +87,22 @@ def _kept(memory: OrderedDict[str, tuple[float, T]], key: str, found: T) -> None
 
 def by_key(view: View, key: str) -> Principal:
     """Return the principal of a key from the registry, or raise."""
-    if not key:
-        raise RefusedError("auth.missing", "no key was sent")
-    found: Agent | Person | None = None
-    if key.startswith(KEY_PREFIX) and len(key) == _KEY_LENGTH:
-        digest = agents.key_digest(key)
-        found = view.agents.by_key(digest) or view.people.by_key(digest)
+    _check_shape(key)
+    digest = agents.key_digest(key)
+    found: Agent | Person | None = view.agents.by_key(digest) or view.people.by_key(digest)
     if found is None:
         raise RefusedError("auth.unknown", "the key is not one of ours")
     if found.revoked_ms is not None:
         raise RefusedError("auth.revoked", f"the key of `{found.id}` was revoked")
     return principal_of(found)
+
+
+def _check_shape(key: str) -> None:
+    """Refuse what cannot be a key before anybody is asked about it."""
+    if not key:
+        raise RefusedError("auth.missing", "no key was sent")
+    if not key.startswith(KEY_PREFIX) or len(key) != _KEY_LENGTH or not key.isascii():
+        raise RefusedError("auth.unknown", "the key is not one of ours")
 
 
 def demand(principal: Principal, right: Right) -> Principal:

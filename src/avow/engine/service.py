@@ -8,7 +8,7 @@ Clauses: IRL-1.01, IRL-5.15, IRL-6.14.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -19,7 +19,8 @@ from avow.core.errors import FaultError, MalformedError, Problem, RefusedError
 from avow.core.intent import Intent
 from avow.core.journal import SALT_BYTES, Erasable
 from avow.core.principal import Principal, Right
-from avow.core.words import Signature
+from avow.core.rate import Limit, Tripped
+from avow.core.words import Means, Signature
 from avow.engine import redeem as redeeming
 from avow.engine import register
 from avow.engine.conclusions import Conclusion, Conclusions
@@ -34,6 +35,7 @@ T = TypeVar("T")
 KEY_MAX = 200
 NOTE_MAX = 8192
 WAIT_S_MAX = 60.0
+_LOOK_EVERY_S = 0.25
 Verifies = Callable[[bytes, bytes, bytes], bool]
 
 
@@ -70,6 +72,7 @@ class Service:
     verifies: Verifies
     conclusions: Conclusions
     terms: Terms
+    limits: Mapping[Means, Limit]
     assessors: tuple[Assessor, ...] = ()
 
     async def do(self, command: Command[T]) -> T:
@@ -134,14 +137,28 @@ class Service:
         checked = Checked()
         if intent.declaration.seal is not None:
             checked = await self._checked(intent)
-        policy = await self.look(lambda view: view.policies.in_force())
+        policy, breakers = await self.look(
+            lambda view: (view.policies.in_force(), view.breakers.listed())
+        )
         if policy is None:
             raise FaultError("policy.none_in_force")
         vouched = Vouched(
-            trust=None if agent is None else agent.trust_now, signature=checked.signature
+            trust=None if agent is None else agent.trust_now,
+            signature=checked.signature,
+            tripped=self._tripped(intent, breakers),
         )
         return intent, self.conclusions.of(
             self.judge.assess(intent, policy=policy, vouched=vouched)
+        )
+
+    def _tripped(
+        self, intent: Intent, breakers: list[tuple[str, Means, int]]
+    ) -> tuple[Tripped, ...]:
+        now_ms, agent = self.clock.now_ms(), intent.declaration.agent
+        return tuple(
+            Tripped(means, self.limits[means], opened_ms)
+            for name, means, opened_ms in breakers
+            if name == agent and now_ms - opened_ms < self.limits[means].quiet_ms
         )
 
     async def verdict(
@@ -157,7 +174,9 @@ class Service:
             if standing.state != "waiting" or left <= 0 or self.hub.is_stopping:
                 return standing
             expires = (standing.kept.expires_ms or 0) - self.clock.now_ms()
-            await self.hub.next(heard, min(left, max(expires / 1000, 0.05)))
+            # Many may wait, and each look costs a connection: not at every commit of anybody's.
+            await asyncio.sleep(min(left, _LOOK_EVERY_S))
+            await self.hub.next(heard, min(max(until - loop.time(), 0), max(expires / 1000, 0.05)))
 
     async def redeem(self, principal: Principal, verdict_id: str) -> Permitted:
         """Turn an allowed verdict into a permit, once; what it says is still to be signed."""
@@ -203,7 +222,7 @@ class Service:
         command = register.AddAgent(
             by=principal.id, agent_id=name, trust=level, key_digest=digest, did=identity
         )
-        return await self._registered(command), key
+        return await self.administer(principal, command), key
 
     async def add_person(
         self, principal: Principal, person_id: str, roles: list[str]
@@ -215,7 +234,7 @@ class Service:
         command = register.AddPerson(
             by=principal.id, person_id=name, roles=known, key_digest=digest
         )
-        return await self._registered(command), key
+        return await self.administer(principal, command), key
 
     async def revoke(
         self,
@@ -224,14 +243,16 @@ class Service:
         name: str,
     ) -> None:
         """Revoke an agent or a person."""
-        demand(principal, Right.ADMINISTER)
         if command is register.RevokeAgent:
-            await self._registered(register.RevokeAgent(by=principal.id, agent_id=name))
+            made: Command[None] = register.RevokeAgent(by=principal.id, agent_id=name)
         else:
-            await self._registered(register.RevokePerson(by=principal.id, person_id=name))
+            made = register.RevokePerson(by=principal.id, person_id=name)
+        await self.administer(principal, made)
 
-    async def _registered(self, command: Command[T]) -> T:
-        answer = await self.do(command)
+    async def administer(self, principal: Principal, command: Command[T]) -> T:
+        """Execute what only an admin may do; the registry is asked again in the transaction."""
+        demand(principal, Right.ADMINISTER)
+        answer: T = await self.do(register.ByAdmin(principal=principal, command=command))
         self.roster.forget()
         return answer
 

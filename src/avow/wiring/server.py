@@ -7,6 +7,7 @@ import asyncio
 import gc
 import ipaddress
 import json
+import ssl
 import sys
 from collections.abc import Callable
 from importlib import metadata
@@ -20,7 +21,7 @@ from avow.adapters.telemetry.together import open_instruments
 from avow.channels.http import app, serve
 from avow.channels.http.routes import House
 from avow.core.agent import KEY_BYTES
-from avow.core.errors import AvowError, ConflictError, MalformedError, Problem
+from avow.core.errors import AvowError, ConflictError, FaultError, MalformedError, Problem
 from avow.core.masking import mask
 from avow.core.policy import Policy
 from avow.core.principal import Role
@@ -33,10 +34,10 @@ from avow.engine.office import Welcome
 from avow.engine.register import AddPerson, fresh_key
 from avow.engine.roster import Limiter, Roster
 from avow.engine.service import Service, Terms
-from avow.engine.telemetry import Level, Telemetry
+from avow.engine.telemetry import Level, Telemetry, where
 from avow.settings import Settings
 from avow.wiring.places import data_folder, postgres_address
-from avow.wiring.stores import OpenStore
+from avow.wiring.stores import OpenStore, limits
 
 _TICK_S = 1.0
 _FORGET_EVERY = 60
@@ -76,6 +77,7 @@ class Server:
             ring=self.store.ring,
             note=lambda: self.store.latest,
             unanchored=lambda: self.store.writer.size - self.store.notary.anchored,
+            check=self._check,
         )
         self.front = app.build(
             house,
@@ -125,6 +127,7 @@ class Server:
             entropy=SystemEntropy(),
             verifies=signer.is_valid,
             conclusions=Conclusions(),
+            limits=limits(settings),
             terms=Terms(
                 gate_ms=settings.whole("gate.timeout_s") * 1000,
                 signature_window_ms=settings.whole("signature.window_s") * 1000,
@@ -192,6 +195,9 @@ class Server:
                     await self._tick(ticks)
                 except AvowError as error:
                     self.telemetry.log(Level.WARNING, "store.lost", code=error.code)
+                except Exception as error:  # noqa: BLE001 - the next tick must come all the same
+                    kind = type(error).__name__
+                    self.telemetry.log(Level.ERROR, "fault", kind=kind, where=where(error))
         finally:
             writer.detach()
             writer.watch(lambda _: None)
@@ -200,16 +206,30 @@ class Server:
     async def _tick(self, ticks: int) -> None:
         current = await asyncio.to_thread(self._source.current)
         if current.digest != self._adopted.digest:
-            replaces, self._adopted = self._adopted.digest, current
-            try:
-                await self.service.do(Adopt(by="file", policy=current, replaces=replaces))
-                self._told_adopted(current, replaces)
-            except ConflictError as error:
-                self.telemetry.log(Level.ERROR, "policy.broken", name=current.name, code=error.code)
+            await self._readopt(current)
         if self.store.writer.pulse.due(now_ms=self.service.clock.now_ms()):
             await self.service.do(CloseDueBreakers())
         if ticks % _FORGET_EVERY == 0:
             await self.service.do(ForgetRepetitions())
+
+    async def _readopt(self, policy: Policy) -> None:
+        """Put a changed policy in force; where that fails it is tried again at the next tick."""
+        before = await self.service.look(lambda view: view.policies.in_force())
+        replaces = "" if before is None else before.digest
+        try:
+            await self.service.do(Adopt(by="file", policy=policy, replaces=replaces))
+        except ConflictError as error:
+            self.telemetry.log(Level.ERROR, "policy.broken", name=policy.name, code=error.code)
+            return
+        self._adopted = policy
+        self._told_adopted(policy, replaces)
+
+    def _check(self) -> None:
+        """Raise if declarations cannot be recorded or anchored now."""
+        if not self.store.writer.is_alive:
+            raise FaultError("store.unavailable")
+        if self.store.notary.is_failing:
+            raise FaultError("journal.unanchored")
 
     def _measured(self, commit: Commit) -> None:
         tell = self.telemetry
@@ -283,6 +303,12 @@ def check_binding(settings: Settings) -> None:
         if file is not None and not Path(file).is_file():
             told = "there is no such file"
             problems.append(Problem(f"http.tls_{part}", "settings.invalid", told))
+    if not problems and files[0] is not None:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(files[0], files[1])
+        except (ssl.SSLError, OSError):
+            told = "certificate and key cannot be read, or do not fit each other"
+            problems.append(Problem("http.tls_certificate", "settings.invalid", told))
     plain_ok = settings.text("http.beyond_loopback") == "behind-tls-proxy"
     if files[0] is None and not is_loopback(host) and not plain_ok:
         told = (

@@ -233,6 +233,9 @@ def check_anchor(view: View, ring: str, notes: list[str]) -> Anchored:
         ):
             raise FaultError("journal.rolled_back")
         return Anchored(named.size, note)
+    if notes:
+        # Somebody anchored here with a key we do not have: the ring is gone, or it is not ours.
+        raise FaultError("journal.rolled_back")
     return Anchored(0, "")
 
 

@@ -116,10 +116,6 @@ class Prepared:
     answers: list[Answered]
     began: float
 
-    def commit(self) -> None:
-        """Make it durable, or raise; in whatever thread."""
-        self.transaction.__exit__(None, None, None)
-
 
 class Committer:
     """Turns batches into transactions, one at a time; it has no thread of its own."""
@@ -141,13 +137,23 @@ class Committer:
             answers = [(settle, *_executed(command, work)) for command, settle in batch]
             _write(work)
         except BaseException as error:
+            self.memory.pulse.back(0)
             transaction.__exit__(type(error), error, error.__traceback__)
             raise
         return Prepared(transaction, work, answers, began)
 
+    def commit(self, prepared: Prepared) -> None:
+        """Make it durable, or raise; in whatever thread. What is not committed never was."""
+        try:
+            prepared.transaction.__exit__(None, None, None)
+        except BaseException:
+            self.memory.pulse.back(0)
+            raise
+
     def conclude(self, prepared: Prepared, attempts: int = 1) -> None:
         """Take note of a transaction that was committed."""
         work = prepared.work
+        self.memory.pulse.settle()
         self.memory.conclusions.update(work.verdicts.fresh_said)
         if len(self.memory.conclusions) > _FOLD_MAX:
             self.memory.conclusions.clear()
@@ -177,12 +183,15 @@ class Committer:
             prepared = None
             try:
                 prepared = self.prepare(batch)
-                prepared.commit()
+                self.commit(prepared)
             except UnknownCommitError:
                 if prepared is None or not self._stands(prepared.work):
                     if attempt == ATTEMPTS:
                         raise
                     continue
+                # It stands after all, so what it counted counts.
+                entries = prepared.work.journal.entries
+                self.memory.pulse.fold(json.loads(entry.body) for entry in entries)
             except RetryableError:
                 if attempt == ATTEMPTS:
                     raise
@@ -200,20 +209,33 @@ class Committer:
             self._fold(connection, max(0, head.position - _FOLD_MAX))
             for agent, means, opened_ms in view.breakers.listed():
                 self.memory.pulse.opened(agent, means, at_ms=opened_ms)
+        self.memory.pulse.settle()
         return head
 
     def _fold(self, connection: Connection, after: int) -> None:
         while found := journal.entries(connection, self.memory.tenant, after=after):
             self.memory.pulse.fold(json.loads(entry.body) for entry in found)
             after = found[-1].position
+        # What others committed stands, whatever becomes of the transaction in which it was read.
+        self.memory.pulse.settle()
 
     def _work(self, connection: Connection) -> Work:
         work = Work(connection, self.memory)
-        if work.journal.head.position != self.head.position:
+        before, now = self.head, work.journal.head
+        if (before.position, before.hash) != (now.position, now.hash):
+            self._check_grown(connection, before, now)
             # Another process wrote since: what it did is folded in before anybody looks.
-            self._fold(connection, self.head.position)
-            self.head = work.journal.head
+            self._fold(connection, before.position)
+            self.head = now
         return work
+
+    def _check_grown(self, connection: Connection, before: Head, now: Head) -> None:
+        """Raise if the journal is not the one we saw, grown: nothing is signed over another."""
+        grown = now.position > before.position
+        if not grown or (
+            journal.hash_at(connection, self.memory.tenant, before.position) != before.hash
+        ):
+            raise FaultError("journal.rolled_back")
 
     def _stands(self, work: Work) -> bool:
         """Return whether a commit whose answer was lost is there: the chain holds its last hash."""
@@ -256,10 +278,13 @@ def _write(work: Work) -> None:
 def _executed(command: Command[Any], work: Work) -> tuple[Any, BaseException | None]:
     try:
         return work.run(command), None
+    except (RetryableError, UnknownCommitError):
+        raise
     except FaultError as error:
         if error.code.startswith("store."):
-            # The store itself failed: the whole transaction is in doubt.
-            raise
+            # The store refused something: the transaction is in doubt, and whose fault it was is
+            # found by trying one by one.
+            raise UnwrittenError from error
         return None, error
     except Exception as error:  # noqa: BLE001 - it is undone and handed to the one who asked
         return None, error

@@ -95,8 +95,9 @@ def committed(connection: C, *opening: str) -> Iterator[C]:
     A driver's failure up to the commit is a `RetryableError` or a plain `FaultError`, and certainly
     nothing was committed. Only an `UnknownCommitError` leaves open whether it was.
     """
+    # Outside: what did not begin here is not undone here.
+    connection.begin()
     try:
-        connection.begin()
         for statement in opening:
             connection.change(statement)
         yield connection

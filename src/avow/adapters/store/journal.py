@@ -142,6 +142,8 @@ def entries(
         after,
         most,
     )
+    if not found:
+        return []
     linked, previous = [], hash_at(connection, tenant, after)
     for position, hashed, body in found:
         linked.append(Entry(position, previous, bytes(body), hashed))

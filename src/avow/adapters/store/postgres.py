@@ -34,6 +34,8 @@ _TYPES = {"bytes": "BYTEA"}
 # Held while migrating: two nodes that start together must not both create the tables.
 _MIGRATING = "SELECT pg_advisory_xact_lock(4711001)"
 _TURN = "SELECT single FROM journal_writer FOR UPDATE"
+# Whatever the database's own default is: who waited for the turn must see what came before it.
+_WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WATCH_S = 0.25
 # A peer that went away without a word is noticed after about ten seconds.
@@ -171,11 +173,11 @@ class PostgresWriter(PostgresConnection):
             raise FaultError("store.unavailable")
         if self._raw.pgconn.transaction_status == TransactionStatus.IDLE:
             with contextlib.suppress(RetryableError):
-                self.change("BEGIN")
+                self.change(_WRITING)
                 return
         self._raw.close()
         self._raw = self._opened()
-        self.change("BEGIN")
+        self.change(_WRITING)
 
     def commit(self) -> None:
         """Commit; where the connection breaks in it, nobody knows whether it was."""

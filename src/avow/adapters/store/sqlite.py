@@ -34,7 +34,8 @@ FILE = "avow.sqlite"
 TYPES = {"bytes": "BLOB"}
 _BUSY_MS = 5_000
 _WATCH_S = 0.25
-_SETTINGS = ("synchronous = FULL", "foreign_keys = ON")
+# What is erased is overwritten, not only forgotten.
+_SETTINGS = ("synchronous = FULL", "foreign_keys = ON", "secure_delete = ON")
 # Pages of one step of a copy: 4 MiB, so that progress shows and an interrupt is noticed.
 _STEP_PAGES = 1_024
 _IN_THE_WAY = (apsw.BusyError, apsw.LockedError)

@@ -62,12 +62,14 @@ class Work:
         Where the store itself failed nothing is taken back here: the whole transaction goes.
         """
         marks = self.journal.mark(), self.verdicts.mark(), self.repetitions.mark()
+        counted = self.pulse.mark()
         self.batch.begin()
         try:
             answer = command(self)
         except BaseException as error:
             if isinstance(error, FaultError) and error.code.startswith("store."):
                 raise
+            self.pulse.back(counted)
             self.journal.back(marks[0])
             self.verdicts.back(marks[1])
             self.repetitions.back(marks[2])

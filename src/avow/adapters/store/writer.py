@@ -69,6 +69,11 @@ class Writer:
         return self._committer.head.position
 
     @property
+    def is_alive(self) -> bool:
+        """Return whether commands are executed at all."""
+        return self._thread.is_alive()
+
+    @property
     def pulse(self) -> Pulse:
         """Return the pulse; only to be looked at from another thread, never changed."""
         return self._committer.memory.pulse
@@ -103,7 +108,7 @@ class Writer:
             if self._closed:
                 settle(None, FaultError("store.unavailable"))
             elif self._waiting.qsize() >= QUEUE_MAX:
-                settle(None, RefusedError("queue.full", "too many declarations wait"))
+                settle(None, _full())
             else:
                 self._waiting.put((command, settle))
 
@@ -161,13 +166,22 @@ class Writer:
         while not ended:
             taken = self._taken(committer.notary.rest(committer.head))
             ended = None in taken
-            batch = [each for each in taken if isinstance(each, tuple)]
-            if batch:
-                _settle(committer.attempt(batch))
-            for errand in taken:
-                if callable(errand):
-                    errand()
+            # In the order they came: a transaction that is prepared goes before what waits.
+            batch: list[Waiting] = []
+            for each in taken:
+                if isinstance(each, tuple):
+                    batch.append(each)
+                elif each is not None:
+                    self._answer(batch)
+                    each()
+            self._answer(batch)
         committer.notary.leave(committer.head)
+
+    def _answer(self, batch: list[Waiting]) -> None:
+        """Commit a batch that waits, if there is one, and take it off the list."""
+        if batch:
+            _settle(self._committer.attempt(batch))
+            batch.clear()
 
     def _taken(self, wait_s: float) -> "list[Waiting | Errand | None]":
         try:
@@ -180,7 +194,7 @@ class Writer:
 
     def _submit_attached(self, attached: _Attached, command: Command[Any], settle: Settle) -> None:
         if len(attached.waiting) >= QUEUE_MAX:
-            settle(None, RefusedError("queue.full", "too many declarations wait"))
+            settle(None, _full())
             return
         attached.waiting.append((command, settle))
         if not attached.is_busy:
@@ -190,6 +204,10 @@ class Writer:
 
     def _begin(self, attached: _Attached) -> None:
         """Begin the next batch, in the loop."""
+        if self._attached is not attached or not attached.waiting:
+            # Detached meanwhile: what waited is the thread's now, and so is the connection.
+            attached.is_busy = False
+            return
         batch = attached.waiting[:BATCH_MAX]
         del attached.waiting[:BATCH_MAX]
         prepared = self._prepared(batch) if attached.inline else None
@@ -212,7 +230,7 @@ class Writer:
     def _concluded(self, batch: list[Waiting], prepared: Prepared) -> list[Answered]:
         """Commit what was prepared, in the thread."""
         try:
-            prepared.commit()
+            self._committer.commit(prepared)
         except Exception as error:  # noqa: BLE001 - nothing was committed, so nobody may be told so
             return failed(batch, error)
         self._committer.conclude(prepared)
@@ -237,6 +255,10 @@ class Writer:
         except RuntimeError:
             # The loop is closed, so nobody waits in it any more; what was committed stays.
             _settle(answers)
+
+
+def _full() -> RefusedError:
+    return RefusedError("queue.full", "too many declarations wait", retry_after_ms=1000)
 
 
 def _settle(answers: list[Answered]) -> None:

@@ -59,6 +59,7 @@ def build(
     )
 
     async def who(asked: Request) -> Principal:
+        # Looked up anew: a stream asks again while it lasts, and who was revoked is told so.
         headers = dict(asked.scope["headers"])
         return await front.principal(headers, asked.scope["avow.trace_id"])
 

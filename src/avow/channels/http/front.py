@@ -37,6 +37,8 @@ STATUS = {
 }
 _OK = 200
 _HOSTS_KEPT = 64
+PUBLIC = frozenset({"/healthz", "/readyz", "/v1/conformance"})
+_SINGLE = (b"host", b"authorization", b"idempotency-key", b"origin", b"content-length")
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _TRACE = re.compile(rb"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 _PORT = re.compile(r":[0-9]{1,5}$")
@@ -78,7 +80,7 @@ class Front:
         self._service = service
         self._behind = behind
         self._telemetry = telemetry
-        self._hosts = LOOPBACK | {host.lower() for host in hosts}
+        self._hosts = LOOPBACK | {_bracketed(host.lower()) for host in hosts}
         self._known_hosts: set[bytes] = set()
         self._origins = frozenset(origins)
         self._size_max = size_bytes_max
@@ -99,9 +101,15 @@ class Front:
         scope["avow.trace_id"] = trace_id
         path, sending = scope["path"], Sending(send, trace_id)
         try:
+            if len(headers) != len(scope["headers"]):
+                _check_single(scope["headers"])
             self._admit(headers)
             hot = self._hot.get(path)
             if hot is None:
+                _check_path(path)
+                if path not in PUBLIC:
+                    # Before anything of the body is read.
+                    scope["avow.principal"] = await self.principal(headers, trace_id)
                 await self._behind(scope, _bounded(receive, self._size_max), sending)
             else:
                 _check_method(scope["method"], path)
@@ -308,9 +316,27 @@ def _bounded(receive: Receive, size_max: int) -> Receive:
     return bounded
 
 
+def _check_path(path: str) -> None:
+    if "\0" in path:
+        raise RefusedError("http.not_found", "there is nothing at this address")
+
+
+def _check_single(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuse a header twice whose readers could take one or the other."""
+    names = [name for name, _ in headers]
+    if any(names.count(name) > 1 for name in _SINGLE):
+        told = "a header that may come once came twice"
+        raise MalformedError("request.unreadable", [Problem("", "request.unreadable", told)])
+
+
 def _check_method(method: str, path: str) -> None:
     if method != "POST":
         raise RefusedError("http.method", f"`{path}` takes POST")
+
+
+def _bracketed(host: str) -> str:
+    """Return a host as it stands in the header: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def _trace(headers: dict[bytes, bytes]) -> tuple[str, str]:

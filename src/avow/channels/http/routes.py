@@ -1,7 +1,9 @@
 """The addresses behind the front: verdicts, agents, people, breakers and the house itself."""
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -28,11 +30,31 @@ from avow.engine.telemetry import Telemetry
 Who = Callable[[Request], Any]
 
 
-@dataclass(slots=True)
-class Streams:
-    """How many streams of events are open."""
+STREAMS_MAX = 256
+STREAMS_EACH_MAX = 8
 
-    count: int = 0
+
+class Streams:
+    """How many streams of events are open, and whose."""
+
+    def __init__(self) -> None:
+        self._open: Counter[str] = Counter()
+
+    def check(self, principal_id: str) -> None:
+        """Raise if there are too many already, of anybody or of this principal."""
+        if self._open.total() >= STREAMS_MAX or self._open[principal_id] >= STREAMS_EACH_MAX:
+            told = "too many streams of events are open already"
+            raise RefusedError("queue.full", told, retry_after_ms=5000)
+
+    @contextlib.contextmanager
+    def opened(self, principal_id: str) -> Iterator[None]:
+        """Count a stream for as long as it is open."""
+        self._open[principal_id] += 1
+        try:
+            yield
+        finally:
+            self._open[principal_id] -= 1
+            self._open += Counter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +69,7 @@ class House:
     ring: Callable[[], str]
     note: Callable[[], str]
     unanchored: Callable[[], int]
+    check: Callable[[], None]
     streams: Streams = field(default_factory=Streams)
 
 
@@ -132,11 +155,12 @@ def registry(house: House, who: Who) -> APIRouter:
     @router.delete("/breakers/{means}/{agent_id:path}", tags=["breakers"], status_code=204)
     async def close_breaker(means: str, agent_id: str, principal: Asking) -> Response:
         """Close a breaker by hand."""
-        demand(principal, Right.ADMINISTER)
         known = {one.value: one for one in Means}
+        demand(principal, Right.ADMINISTER)
         if means not in known:
             raise RefusedError("breaker.not_open", f"there are no breakers for `{means[:40]}`")
-        await service.do(CloseBreaker(by=principal.id, agent=agent_id, means=known[means]))
+        closing = CloseBreaker(by=principal.id, agent=agent_id, means=known[means])
+        await service.administer(principal, closing)
         return Response(status_code=204)
 
     return router
@@ -181,11 +205,10 @@ def house_itself(house: House, who: Who) -> APIRouter:
 
     @router.get("/readyz", tags=["health"])
     async def readyz() -> shapes.Ready:
-        """Say whether declarations can be judged and recorded; 503 if the store cannot be read."""
+        """Say whether declarations can be judged, recorded and anchored now; 503 if not."""
         size = await service.look(lambda view: view.size())
-        unanchored = house.unanchored()
-        status: Any = "ready" if unanchored <= _TAIL_MAX else "degraded"
-        return shapes.Ready(status=status, journal=size, unanchored=unanchored)
+        house.check()
+        return shapes.Ready(status="ready", journal=size, unanchored=house.unanchored())
 
     @router.get("/metrics", tags=["health"])
     async def metrics(principal: Asking) -> Response:
@@ -195,9 +218,6 @@ def house_itself(house: House, who: Who) -> APIRouter:
         return Response(house.telemetry.text(), media_type="text/plain; version=0.0.4")
 
     return router
-
-
-_TAIL_MAX = 1000
 
 
 def _in_force(view: View) -> Policy:

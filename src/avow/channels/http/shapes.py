@@ -72,7 +72,7 @@ class Erasure(BaseModel):
 
     model_config = _CLOSED
     position: Annotated[int, Field(ge=1, le=2**53)]
-    field: Annotated[str, Field(min_length=1, max_length=64)] = "declaration"
+    field: Annotated[str, Field(pattern=r"^[a-z_]{1,64}$")] = "declaration"
 
 
 class Reported(BaseModel):
@@ -125,7 +125,7 @@ class Consistency(BaseModel):
 class Ready(BaseModel):
     """Whether declarations can be judged and recorded now."""
 
-    status: Literal["ready", "degraded"]
+    status: Literal["ready"]
     journal: int
     unanchored: int
 

@@ -48,7 +48,8 @@ class GatheringProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begin a request."""
-        self._head_bytes = 0
+        self._head_bytes = self._gathered = 0
+        self._is_in_head = True
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -61,6 +62,19 @@ class GatheringProtocol(HttpToolsProtocol):
         self._counted(len(name) + len(value))
         super().on_header(name, value)
 
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; a head that does not end is cut off, for the parser would gather it whole."""
+        super().data_received(data)
+        if self._is_in_head:
+            self._gathered += len(data)
+            if self._gathered > HEAD_BYTES_MAX and not self.transport.is_closing():
+                self.send_400_response("the head of the request is too large")
+
+    def on_headers_complete(self) -> None:
+        """Take note that the head has ended."""
+        self._is_in_head = False
+        super().on_headers_complete()
+
     def _counted(self, size_bytes: int) -> None:
         self._head_bytes += size_bytes
         if self._head_bytes > HEAD_BYTES_MAX:
@@ -69,5 +83,7 @@ class GatheringProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         """Begin a connection."""
+        self._head_bytes = self._gathered = 0
+        self._is_in_head = True
         stand_in: Any = Gathering(transport, self.loop)
         super().connection_made(stand_in)
