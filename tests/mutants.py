@@ -41,6 +41,8 @@ def is_caught(mutant: dict[str, str]) -> bool:
         file.write_text(file.read_text().replace(mutant["old"], mutant["new"], 1))
         environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{ROOT}"}
         environment.pop("AVOW_CAMPAIGN", None)
+        # What a broken copy runs is nobody's coverage.
+        environment.pop("COVERAGE_PROCESS_CONFIG", None)
         ended = subprocess.run(
             [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
             cwd=ROOT,
