@@ -1,7 +1,8 @@
 """The notary: signs what was committed and anchors it outside the database.
 
-Never more than `TAIL_MAX` entries lie behind the last checkpoint, nor any for longer than a second:
-where the anchor cannot be written, entries are refused before that many are reached. It works
+Never more than `TAIL_MAX` entries lie behind the last checkpoint, and none for much longer than a
+second. Where the anchor cannot be written, entries are refused before that many are reached, and
+all of them once it has failed for `_TOLERATED_S`. It works
 in the writer's thread, between commits; only `has_room` may be asked from elsewhere.
 
 Clauses: ICNLI-12.5.04.

@@ -236,19 +236,6 @@ class Service:
         )
         return await self.administer(principal, command), key
 
-    async def revoke(
-        self,
-        principal: Principal,
-        command: type[register.RevokeAgent] | type[register.RevokePerson],
-        name: str,
-    ) -> None:
-        """Revoke an agent or a person."""
-        if command is register.RevokeAgent:
-            made: Command[None] = register.RevokeAgent(by=principal.id, agent_id=name)
-        else:
-            made = register.RevokePerson(by=principal.id, person_id=name)
-        await self.administer(principal, made)
-
     async def administer(self, principal: Principal, command: Command[T]) -> T:
         """Execute what only an admin may do; the registry is asked again in the transaction."""
         demand(principal, Right.ADMINISTER)

@@ -1,6 +1,6 @@
 """Committing: a batch of commands becomes one transaction, in two steps or in one.
 
-`prepare` runs the commands and writes their rows; `Prepared.commit` makes them durable. Between the
+`prepare` runs the commands and writes their rows; `commit` makes them durable. Between the
 two nobody else may write. `attempt` does both, and again where the database lost the connection:
 the chain itself tells whether a commit of unknown fate stood.
 """

@@ -87,6 +87,7 @@ def _print_welcome(welcome: Welcome) -> None:
         out.print(Text("Declare something; it will be denied, and journalled:", style="bold"))
         out.print(f"  {curl(welcome, welcome.admin_key)}", soft_wrap=True)
     else:
-        out.print("  keys     `avow agents add NAME` makes one for an agent")
+        out.print("  keys     `avow agents add NAME` makes one for an agent; if yours is lost,")
+        out.print("           `avow people add NAME --role admin` on this machine makes another")
     out.print()
     out.print(Text("Ctrl-C stops it.", style="dim"))

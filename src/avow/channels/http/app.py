@@ -65,9 +65,13 @@ def build(
 
     for make in (
         routes.verdicts,
-        routes.registry,
-        routes.house_itself,
+        routes.agents,
+        routes.people,
+        routes.breakers,
+        routes.rules,
+        routes.health,
         journal_routes.journal,
+        journal_routes.proofs,
         journal_routes.events,
     ):
         behind.include_router(make(house, who))

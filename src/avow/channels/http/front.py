@@ -10,7 +10,6 @@ import asyncio
 import re
 import secrets
 import time
-import traceback
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
@@ -22,7 +21,7 @@ from avow.dialects.irl import render as irl
 from avow.engine.declare import Recorded
 from avow.engine.desk import utc
 from avow.engine.service import Service
-from avow.engine.telemetry import Level, Telemetry
+from avow.engine.telemetry import Level, Telemetry, where
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -109,7 +108,7 @@ class Front:
                 _check_path(path)
                 if path not in PUBLIC:
                     # Before anything of the body is read.
-                    scope["avow.principal"] = await self.principal(headers, trace_id)
+                    await self.principal(headers, trace_id)
                 await self._behind(scope, _bounded(receive, self._size_max), sending)
             else:
                 _check_method(scope["method"], path)
@@ -136,15 +135,13 @@ class Front:
         """Log an unforeseen error under an incident id and return the fault that hides it."""
         incident = f"inc_{secrets.token_hex(6)}"
         # Where it happened, but not the message: it may quote what an agent sent.
-        frames = traceback.extract_tb(error.__traceback__)
-        where = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-6:]))
         self._telemetry.log(
             Level.ERROR,
             "fault",
             trace_id,
             incident=incident,
             kind=type(error).__name__,
-            where=where,
+            where=where(error),
         )
         return FaultError(incident=incident)
 

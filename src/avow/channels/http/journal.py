@@ -32,7 +32,7 @@ _POSITION = Query(ge=0, le=2**53)
 
 
 def journal(house: House, who: Who) -> APIRouter:
-    """Return the addresses of the journal."""
+    """Return the addresses of the journal's entries."""
     router, service = APIRouter(prefix="/v1/journal", tags=["journal"]), house.service
     Asking = Annotated[Principal, Depends(who)]  # noqa: N806 - a type
 
@@ -60,6 +60,21 @@ def journal(house: House, who: Who) -> APIRouter:
         """Stream the journal in the form that `avow journal verify` and strangers check."""
         demand(principal, Right.SEE_ALL)
         return StreamingResponse(_export(house, after), media_type="text/plain")
+
+    @router.post("/erase", status_code=204)
+    async def erase(wanted: shapes.Erasure, principal: Asking) -> Response:
+        """Erase a text beside the chain for good; the chain stays verifiable."""
+        erasing = Erase(by=principal.id, position=wanted.position, field=wanted.field)
+        await service.administer(principal, erasing)
+        return Response(status_code=204)
+
+    return router
+
+
+def proofs(house: House, who: Who) -> APIRouter:
+    """Return the addresses of what proves something to strangers."""
+    router, service = APIRouter(prefix="/v1/journal", tags=["journal"]), house.service
+    Asking = Annotated[Principal, Depends(who)]  # noqa: N806 - a type
 
     @router.get("/checkpoint")
     async def newest(principal: Asking) -> PlainTextResponse:
@@ -92,13 +107,6 @@ def journal(house: House, who: Who) -> APIRouter:
         fields = ("declaration", "note")
         made = await service.look(lambda view: receipts.issue(view, position, note, fields=fields))
         return Response(made.written(), media_type="application/json")
-
-    @router.post("/erase", status_code=204)
-    async def erase(wanted: shapes.Erasure, principal: Asking) -> Response:
-        """Erase a text beside the chain for good; the chain stays verifiable."""
-        erasing = Erase(by=principal.id, position=wanted.position, field=wanted.field)
-        await service.administer(principal, erasing)
-        return Response(status_code=204)
 
     return router
 

@@ -17,12 +17,12 @@ from avow.core.policy import Policy
 from avow.core.principal import Person, Principal, Right
 from avow.core.words import Means
 from avow.dialects.irl import render as irl
-from avow.engine import register
 from avow.engine.conformance import Register
 from avow.engine.desk import utc
 from avow.engine.keeping import CloseBreaker
 from avow.engine.ports import Signer, View
 from avow.engine.redeem import Permitted
+from avow.engine.register import RevokeAgent, RevokePerson
 from avow.engine.roster import demand
 from avow.engine.service import WAIT_S_MAX, Service, Standing
 from avow.engine.telemetry import Telemetry
@@ -101,13 +101,13 @@ def verdicts(house: House, who: Who) -> APIRouter:
     return router
 
 
-def registry(house: House, who: Who) -> APIRouter:
-    """Return the addresses of agents, people and breakers."""
+def agents(house: House, who: Who) -> APIRouter:
+    """Return the addresses of agents."""
     router, service = APIRouter(prefix="/v1"), house.service
     Asking = Annotated[Principal, Depends(who)]  # noqa: N806 - a type
 
     @router.get("/agents", tags=["agents"])
-    async def agents(principal: Asking) -> list[shapes.AgentShown]:
+    async def listed(principal: Asking) -> list[shapes.AgentShown]:
         """List the agents."""
         demand(principal, Right.SEE_ALL)
         return [_agent(agent) for agent in await service.look(lambda view: view.agents.listed())]
@@ -121,11 +121,19 @@ def registry(house: House, who: Who) -> APIRouter:
     @router.delete("/agents/{agent_id:path}", tags=["agents"], status_code=204)
     async def revoke_agent(agent_id: str, principal: Asking) -> Response:
         """Revoke an agent: its key stops working at once."""
-        await service.revoke(principal, register.RevokeAgent, agent_id)
+        await service.administer(principal, RevokeAgent(by=principal.id, agent_id=agent_id))
         return Response(status_code=204)
 
+    return router
+
+
+def people(house: House, who: Who) -> APIRouter:
+    """Return the addresses of people."""
+    router, service = APIRouter(prefix="/v1"), house.service
+    Asking = Annotated[Principal, Depends(who)]  # noqa: N806 - a type
+
     @router.get("/people", tags=["people"])
-    async def people(principal: Asking) -> list[shapes.PersonShown]:
+    async def listed(principal: Asking) -> list[shapes.PersonShown]:
         """List the people."""
         demand(principal, Right.SEE_ALL)
         return [_person(one) for one in await service.look(lambda view: view.people.listed())]
@@ -139,11 +147,19 @@ def registry(house: House, who: Who) -> APIRouter:
     @router.delete("/people/{person_id:path}", tags=["people"], status_code=204)
     async def revoke_person(person_id: str, principal: Asking) -> Response:
         """Revoke a person; the last admin stays."""
-        await service.revoke(principal, register.RevokePerson, person_id)
+        await service.administer(principal, RevokePerson(by=principal.id, person_id=person_id))
         return Response(status_code=204)
 
+    return router
+
+
+def breakers(house: House, who: Who) -> APIRouter:
+    """Return the addresses of breakers."""
+    router, service = APIRouter(prefix="/v1"), house.service
+    Asking = Annotated[Principal, Depends(who)]  # noqa: N806 - a type
+
     @router.get("/breakers", tags=["breakers"])
-    async def breakers(principal: Asking) -> list[shapes.BreakerShown]:
+    async def listed(principal: Asking) -> list[shapes.BreakerShown]:
         """List the breakers that are open."""
         demand(principal, Right.SEE_ALL)
         found = await service.look(lambda view: view.breakers.listed())
@@ -166,8 +182,8 @@ def registry(house: House, who: Who) -> APIRouter:
     return router
 
 
-def house_itself(house: House, who: Who) -> APIRouter:
-    """Return the addresses about the server: policy, conformance, health, metrics."""
+def rules(house: House, who: Who) -> APIRouter:
+    """Return the addresses of what the server goes by: its policy, the clauses it meets."""
     router, service = APIRouter(), house.service
     Asking = Annotated[Principal, Depends(who)]  # noqa: N806 - a type
 
@@ -197,6 +213,14 @@ def house_itself(house: House, who: Who) -> APIRouter:
                 for spec, by in counted.counted().items()
             },
         }
+
+    return router
+
+
+def health(house: House, who: Who) -> APIRouter:
+    """Return the addresses of how the server is."""
+    router, service = APIRouter(), house.service
+    Asking = Annotated[Principal, Depends(who)]  # noqa: N806 - a type
 
     @router.get("/healthz", tags=["health"])
     async def healthz() -> dict[str, str]:
