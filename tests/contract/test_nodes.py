@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import threading
 import time
 
 import httpx
@@ -127,21 +126,9 @@ def test_what_the_database_refuses_fails_alone(address):
     """A command with what PostgreSQL cannot hold fails by itself, and its neighbours pass."""
     store = PostgresStore(address)
     writer = stores.writer(store)
-    begun, go_on = threading.Event(), threading.Event()
-
-    def slow(work):
-        begun.set()
-        go_on.wait(10)
-        return work.journal.append({"kind": "slow"}).position
-
-    def good(work):
-        return work.journal.append({"kind": "good"}).position
-
-    first = writer.future(slow)
-    begun.wait(10)
-    asked = [writer.future(c) for c in (good, lambda work: work.verdicts.find("a\0b"), good)]
-    go_on.set()
-    assert first.result(timeout=20) == 1
+    asked = stores.together(
+        writer, stores.note, lambda work: work.verdicts.find("a\0b"), stores.note
+    )
     with pytest.raises(FaultError):
         asked[1].result(timeout=20)
     assert [asked[n].result(timeout=20) for n in (0, 2)] == [2, 3]

@@ -237,22 +237,10 @@ def test_a_command_that_fails_does_not_touch_its_neighbours(store):
 def test_a_caller_who_gives_up_does_not_stop_the_writer(store):
     """A command whose caller gave up is executed all the same, and others are served."""
     writer = stores.writer(store)
-    begun, go_on = threading.Event(), threading.Event()
-
-    def slow(work):
-        begun.set()
-        go_on.wait(10)
-        return work.journal.append({"kind": "slow"}).position
-
-    def good(work):
-        return work.journal.append({"kind": "good"}).position
-
-    first = writer.future(slow)
-    begun.wait(10)
-    given_up, last = writer.future(good), writer.future(good)
-    assert given_up.cancel()
-    go_on.set()
-    assert (first.result(timeout=10), last.result(timeout=10)) == (1, 3)
+    _, last = stores.together(
+        writer, stores.note, stores.note, before=lambda futures: futures[0].cancel()
+    )
+    assert last.result(timeout=10) == 3
     writer.close()
 
 
@@ -361,25 +349,12 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed():
 def test_what_cannot_be_written_fails_alone(store):
     """A row that the database refuses at the end fails its own command and no neighbour's."""
     writer = stores.writer(store)
-    begun, go_on = threading.Event(), threading.Event()
-
-    def slow(work):
-        begun.set()
-        go_on.wait(10)
-        return work.journal.append({"kind": "slow"}).position
-
-    def good(work):
-        return work.journal.append({"kind": "good"}).position
 
     def poisoned(work):
         work.batch.add("verdicts", (None,) * 14)
         return work.journal.append({"kind": "poisoned"}).position
 
-    first = writer.future(slow)
-    begun.wait(10)
-    futures = [writer.future(command) for command in (good, poisoned, good)]
-    go_on.set()
-    assert first.result(timeout=10) == 1
+    futures = stores.together(writer, stores.note, poisoned, stores.note)
     with pytest.raises(FaultError):
         futures[1].result(timeout=10)
     assert [futures[n].result(timeout=10) for n in (0, 2)] == [2, 3]

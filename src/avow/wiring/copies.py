@@ -4,7 +4,6 @@ The key that signs is never part of a backup: whoever finds one can read the jou
 sign for it.
 """
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,14 +49,4 @@ def checked(folder: Path, report: Verified) -> Verified:
 
 def durable(path: Path, text: str) -> None:
     """Write a small file so that it is whole or not there, and on the disk on return."""
-    partial = path.with_name(f"{path.name}.partial")
-    with partial.open("wb") as opened:
-        opened.write(text.encode("utf-8"))
-        opened.flush()
-        os.fsync(opened.fileno())
-    partial.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    keys.replaced(path, text.encode("utf-8"), 0o644)

@@ -57,9 +57,9 @@ class KeyFolder:
     def exchange(self, fresh: Ed25519Signer, secret: bytes, ring: KeyRing) -> None:
         """Put a key in place; the ring goes first, so that no signature ever lacks its key."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        _replaced(self.ring_path, ring.written().encode("utf-8"), 0o644)
+        replaced(self.ring_path, ring.written().encode("utf-8"), 0o644)
         line = f"{fresh.name} {secret.hex()}\n"
-        _replaced(self._folder / SECRET, line.encode("ascii"), 0o600)
+        replaced(self._folder / SECRET, line.encode("ascii"), 0o600)
         self._signer = None
 
 
@@ -68,7 +68,7 @@ def fresh(name: str, secret: bytes) -> Ed25519Signer:
     return Ed25519Signer(name, secret)
 
 
-def _replaced(path: Path, content: bytes, mode: int) -> None:
+def replaced(path: Path, content: bytes, mode: int) -> None:
     """Write a file under another name and put it in place at once, durably."""
     temporary = path.with_name(f"{path.name}.new")
     with contextlib.suppress(FileNotFoundError):
